@@ -21,6 +21,7 @@ import {
 import type { Billing, Payment, PaymentRow, PaymentStore } from './payment.ts';
 import { type PaymentProvider, ProviderError, type SavedMethod } from './provider.ts';
 import { centsOf, isPaid } from './settle-payment.ts';
+import { bonusOf } from './bonus.ts';
 import { newPayment, type PaymentSync, unlessOutpaced } from './sync.ts';
 
 export interface AutoRechargeParts {
@@ -183,9 +184,10 @@ export class AutoRecharges {
         const method = await this.#parts.provider.readSavedMethod(decision.billing.customer);
         if (method === null) return LEFT_ALONE;
         const { amount, billing } = decision;
+        const bonus = bonusOf(amount, terms().bonusTiers);
         const nowMs = clock.nowMs();
         const payment: Payment = {
-          ...newPayment({ accountId: id, kind: 'auto_recharge', customer: billing.customer, amount }, nowMs),
+          ...newPayment({ accountId: id, kind: 'auto_recharge', customer: billing.customer, amount, bonus }, nowMs),
           checkAtMs: nowMs + bounds.rechargeCheckMs,
         };
         if (!(await this.#store(billing, payment, method))) return 'outpaced';

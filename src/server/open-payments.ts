@@ -18,6 +18,7 @@ import {
   PaymentSync,
   PlanSales,
   PlanSubscriptions,
+  readBonusTiers,
   type RechargeTerms,
   type Sweep,
   sweepPayments,
@@ -105,6 +106,7 @@ function termsOf(settings: Settings): RechargeTerms {
     maximum: parseUsd(settings.rechargeMax) ?? 0,
     perDayMax: settings.autoRechargesPerDayMax,
     isTaxAutomatic: settings.stripeAutomaticTax,
+    bonusTiers: readBonusTiers(settings.rechargeBonus),
   };
 }
 

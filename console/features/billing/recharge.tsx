@@ -5,8 +5,9 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { readDecimal } from '../../figures.ts';
 import { SupportLink } from '../../installation.tsx';
-import { formatMoney, nanoOf } from '../../money.ts';
+import { formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
@@ -45,7 +46,7 @@ function NoPayments({ instructions }: Pick<PaymentOptionsShape, 'instructions'>)
   );
 }
 
-function RechargeForm({ options: { amounts, minimum, maximum } }: { options: PaymentOptionsShape }) {
+function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { options: PaymentOptionsShape }) {
   const [choice, setChoice] = useState(amounts[0] ?? OTHER);
   const [typed, setTyped] = useState('');
   const paying = useCreate('POST /payments', {
@@ -92,6 +93,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
         {choice !== OTHER && (
           <Text size="sm">{`${formatMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
         )}
+        <Bonus amount={nanoOf(amount)} bonuses={bonuses} />
         <FormFailure failure={paying.error} fields={choice === OTHER ? FIELDS : []} />
         <FormActions
           label="Continue to payment"
@@ -102,3 +104,28 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
     </form>
   );
 }
+
+interface BonusProps {
+  /** Nanodollars. */
+  amount: bigint;
+  bonuses: PaymentOptionsShape['bonuses'];
+}
+
+/** The bonus of the chosen amount, and the steps that give more. */
+function Bonus({ amount, bonuses }: BonusProps) {
+  const reached = bonuses.findLast(({ from }) => amount >= nanoOf(from));
+  const next = bonuses.find(({ from }) => amount < nanoOf(from));
+  const usd = (nano: bigint) => formatMoney(usdOf(nano));
+  const parts = [
+    reached !== undefined && `Bonus: ${usd(bonusOf(amount, reached.percent))} (${reached.percent}%).`,
+    next !== undefined && `From ${formatMoney(next.from)}, you get a bonus of ${next.percent}%.`,
+  ].filter((part) => part !== false);
+  return parts.length > 0 && <Text size="sm">{parts.join(' ')}</Text>;
+}
+
+/** As the service rounds it: down. */
+export function bonusOf(amount: bigint, percent: string): bigint {
+  return (amount * (readDecimal(percent, PERCENT_DIGITS) ?? 0n)) / 10_000n;
+}
+
+const PERCENT_DIGITS = 2;

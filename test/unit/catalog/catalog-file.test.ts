@@ -131,6 +131,7 @@ describe('the documented example', () => {
       rechargeAmounts: ['10', '25', '50', '100'],
       rechargeMin: '5',
       rechargeMax: '1000',
+      rechargeBonus: [],
       autoRechargesPerDayMax: 5,
       stripeAutomaticTax: false,
       planGraceHours: 72,
