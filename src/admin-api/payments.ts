@@ -48,7 +48,9 @@ export const paymentOptionsSchema = z
     maximum: amountShown,
     bonuses: z
       .array(z.object({ from: amountShown, percent: z.string() }))
-      .describe('The bonus of recharges from an amount on, lowest first: the last step that the amount reaches applies.'),
+      .describe(
+        'The bonus of recharges from an amount on, lowest first: the last step that the amount reaches applies.',
+      ),
     auto_recharges_per_day_max: countShown,
     portal: z.boolean().describe('Whether the provider has a portal for methods and receipts.'),
     instructions: z.string().nullable().describe('How an account gets credit while no payments are taken.'),
@@ -64,7 +66,9 @@ export const paymentSchema = z
     amount: amountShown.describe('The amount asked for, without taxes.'),
     credited: amountShown.describe('The part that is credited: paid, and neither refunded nor disputed.'),
     bonus: amountShown.describe('The bonus when it is paid, besides the amount.'),
-    bonus_credited: amountShown.describe('The part of the bonus that is credited, in the proportion of `credited` to `amount`.'),
+    bonus_credited: amountShown.describe(
+      'The part of the bonus that is credited, in the proportion of `credited` to `amount`.',
+    ),
     total: amountShown.describe('The amount paid, with taxes; 0.00 until it is known.'),
     tax: amountShown,
     refunded: amountShown.describe('The refunded part of the total.'),

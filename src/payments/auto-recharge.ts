@@ -11,6 +11,7 @@ import { machineTimers, sleep, type Timers } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { AccountMeters, EventRow, LedgerGate } from '../ledger/ledger.ts';
+import { bonusOf } from './bonus.ts';
 import {
   decideRecharge,
   latestRecharges,
@@ -21,7 +22,6 @@ import {
 import type { Billing, Payment, PaymentRow, PaymentStore } from './payment.ts';
 import { type PaymentProvider, ProviderError, type SavedMethod } from './provider.ts';
 import { centsOf, isPaid } from './settle-payment.ts';
-import { bonusOf } from './bonus.ts';
 import { newPayment, type PaymentSync, unlessOutpaced } from './sync.ts';
 
 export interface AutoRechargeParts {

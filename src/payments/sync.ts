@@ -13,7 +13,14 @@ import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type EventRow, type LedgerGate, type LedgerReader, type Operation, Outpaced } from '../ledger/ledger.ts';
-import { bonusReference, creditReference, type HandledEvent, type Payment, type PaymentRow, type PaymentStore } from './payment.ts';
+import {
+  bonusReference,
+  creditReference,
+  type HandledEvent,
+  type Payment,
+  type PaymentRow,
+  type PaymentStore,
+} from './payment.ts';
 import type { PaymentProvider, PaymentState } from './provider.ts';
 import { eventsOf, findForeign, nanoOfCents, nextCheckMs, type Settled, settle } from './settle-payment.ts';
 
@@ -286,7 +293,15 @@ function bonusOperation({ id, accountId, version }: Payment, amount: Nano): Oper
   const reference = bonusReference(payment, version);
   const note = `${amount < 0 ? 'bonus taken back from' : 'bonus of'} ${payment}`;
   const isForced = amount < 0;
-  return { kind: 'credit', account: accountId, amount, source: 'promotion', reference, note, ...(isForced && { isForced }) };
+  return {
+    kind: 'credit',
+    account: accountId,
+    amount,
+    source: 'promotion',
+    reference,
+    note,
+    ...(isForced && { isForced }),
+  };
 }
 
 function noteOf(before: Payment, after: Payment) {

@@ -18,8 +18,8 @@ import {
   PaymentSync,
   PlanSales,
   PlanSubscriptions,
-  readBonusTiers,
   type RechargeTerms,
+  readBonusTiers,
   type Sweep,
   sweepPayments,
 } from '../payments/payments.ts';

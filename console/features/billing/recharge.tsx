@@ -4,8 +4,8 @@ import { Chip, Group, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
-import { fieldFaults } from '../../form-faults.ts';
 import { readDecimal } from '../../figures.ts';
+import { fieldFaults } from '../../form-faults.ts';
 import { SupportLink } from '../../installation.tsx';
 import { formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
@@ -66,18 +66,7 @@ function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { opt
       noValidate
     >
       <Stack>
-        <Chip.Group value={choice} onChange={(value) => setChoice(value as string)}>
-          <Group gap="xs" role="radiogroup" aria-label="Amount">
-            {amounts.map((usd) => (
-              <Chip key={usd} value={usd} name="amount">
-                {formatMoney(usd)}
-              </Chip>
-            ))}
-            <Chip value={OTHER} name="amount">
-              Other amount
-            </Chip>
-          </Group>
-        </Chip.Group>
+        <AmountChoice amounts={amounts} choice={choice} onChange={setChoice} />
         {choice === OTHER && (
           <TextInput
             label="Amount (USD)"
@@ -102,6 +91,29 @@ function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { opt
         />
       </Stack>
     </form>
+  );
+}
+
+interface AmountChoiceProps {
+  amounts: readonly string[];
+  choice: string;
+  onChange: (choice: string) => void;
+}
+
+function AmountChoice({ amounts, choice, onChange }: AmountChoiceProps) {
+  return (
+    <Chip.Group value={choice} onChange={(value) => onChange(value as string)}>
+      <Group gap="xs" role="radiogroup" aria-label="Amount">
+        {amounts.map((usd) => (
+          <Chip key={usd} value={usd} name="amount">
+            {formatMoney(usd)}
+          </Chip>
+        ))}
+        <Chip value={OTHER} name="amount">
+          Other amount
+        </Chip>
+      </Group>
+    </Chip.Group>
   );
 }
 

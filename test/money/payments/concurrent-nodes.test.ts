@@ -64,14 +64,21 @@ test('paying, spending the bonus and taking the payment back, again and again, l
     const { session } = ownOf(stripe, payment);
     stripe.payCheckout(session?.id ?? '');
     await node.sync.sync(session?.id ?? '');
-    const spend = { kind: 'credit', account, amount: -SPENT, source: 'adjustment', reference: null, note: null } as const;
+    const spend = {
+      kind: 'credit',
+      account,
+      amount: -SPENT,
+      source: 'adjustment',
+      reference: null,
+      note: null,
+    } as const;
     await bench.stores.gate.submit({ operations: [spend] });
     for (const cents of [3_333, 1, 6_666]) {
       stripe.refund(ownOf(stripe, payment).intent?.id ?? '', cents);
       await node.sync.sync(session?.id ?? '');
     }
     const meters = await bench.stores.ledger.accountMeters(account, bench.clock.nowMs());
-    // What was spent is owed: nothing was paid for it.
+    // The account owes everything that it spent.
     expect([meters?.balance, meters?.debt]).toEqual([0, SPENT * round]);
     expect(await node.dependencies.store.sumCredits(account, `bonus:${formatId('pay', id)}:`)).toBe(0);
   }

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { formatId } from '../../../src/base/ids.ts';
-import type { PaymentState } from '../../../src/payments/provider.ts';
 import { bonusLeft, bonusOf, readBonusTiers } from '../../../src/payments/bonus.ts';
+import type { PaymentState } from '../../../src/payments/provider.ts';
 import { creditOf, findForeign, settle } from '../../../src/payments/settle-payment.ts';
 import { newPayment } from '../../../src/payments/sync.ts';
 
