@@ -43,7 +43,7 @@ const ofModel = (model: object) => faultsOf({ providers, models: { m: { price, r
 const ofProvider = (provider: object) => faultsOf({ providers: { p: provider } });
 const ofGroup = (group: object) => faultsOf({ groups: { g: group } });
 
-/** Of the first file: those that it sets, and defaults. */
+/** The settings of the example: its own, and defaults. */
 const settingsOfFile: Settings = {
   vendorPrefixes: ['vendor', 'anthropic'],
   installationName: 'Turnpike',
