@@ -396,6 +396,8 @@ const payment = object<Payment>({
   subscription: nullable(text),
   amount: whole,
   credited: whole,
+  bonus: optional(whole),
+  bonusCredited: optional(whole),
   total: whole,
   tax: whole,
   refunded: whole,
