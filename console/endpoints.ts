@@ -7,6 +7,7 @@ import type {
   AccountShape,
   AgentSignInShape,
   AttentionListShape,
+  IncidentListShape,
   AuditShape,
   AutoRechargeShape,
   CatalogChangeShape,
@@ -100,6 +101,7 @@ export interface Endpoints {
   'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
+  'GET /incidents': IncidentListShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;

@@ -23,6 +23,7 @@ import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
+import { incidentRoutes } from './incidents.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -67,6 +68,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,
+    ...incidentRoutes,
     ...routeHealthRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,

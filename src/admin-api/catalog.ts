@@ -49,7 +49,7 @@ import { type AdminRoute, type Call, get, list } from './route.ts';
 const orNone = countShown.nullable();
 
 /** For an account's token: the account's groups, and the models that its keys can reach through them. */
-async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
+export async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
   const { catalog, principal } = call;
   const { accountId } = principal;
   const current = catalog.current();

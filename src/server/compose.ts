@@ -250,6 +250,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exportSources: stores,
     exports: stores.exports,
     traffic: parts.traffic.store,
+    incidents: stores.incidents,
     codes: stores.codes,
     bills: stores.bills,
     agents: stores.agents,

@@ -24,6 +24,7 @@ import { paymentConformance } from './conformance/payments.ts';
 import { peopleConformance } from './conformance/people.ts';
 import { periodConformance } from './conformance/periods.ts';
 import { debtConformance, planConformance, planTimeConformance } from './conformance/plans.ts';
+import { incidentConformance } from './conformance/incidents.ts';
 import { billConformance } from './conformance/provider-bills.ts';
 import { rankedAccountsConformance } from './conformance/ranked-accounts.ts';
 import { rateConformance } from './conformance/rates.ts';
@@ -69,6 +70,7 @@ export function describeStore(
     describe('stores', () => codeConformance(open));
     describe('stores', () => billConformance(open));
     describe('counts', () => trafficConformance(open));
+    describe('keeps', () => incidentConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

@@ -26,6 +26,7 @@ const SUMS =
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(26, dropTables('incidents')),
   onBoth(25, dropTables('provider_bill_sources', 'provider_bills')),
   onBoth(24, dropTables('exports', 'export_runs')),
   onBoth(23, dropTables('agent_grants', 'agent_keys', 'device_codes')),

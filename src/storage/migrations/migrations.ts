@@ -9,6 +9,7 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -163,6 +164,14 @@ const providerBills: Migration = {
   ...providerBillTables,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const incidents: Migration = {
+  version: 26,
+  name: 'incidents',
+  leastKnown: 20,
+  ...incidentTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -180,6 +189,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   agentSignIns,
   exportSchedules,
   providerBills,
+  incidents,
 ];
 
 /** The version that this program creates and uses. */

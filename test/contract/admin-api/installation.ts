@@ -211,6 +211,7 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     exportSources: stores,
     exports: stores.exports,
     traffic: stores.traffic,
+    incidents: stores.incidents,
     codes: stores.codes,
     bills: stores.bills,
     agents: stores.agents,

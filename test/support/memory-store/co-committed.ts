@@ -8,6 +8,7 @@ import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../..
 import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
+import { writeIncident } from './incidents.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
@@ -215,10 +216,11 @@ function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'
 
 function writeReportRow(
   tables: MemoryTables,
-  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills'>,
+  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
+  else if (row.table === 'incidents') writeIncident(tables, row);
   else writeBill(tables, row);
 }
 

@@ -49,6 +49,7 @@ import { openHoldOf } from '../../../src/storage/tables.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import { agentReads } from './agents.ts';
 import { billReads } from './bills.ts';
+import { incidentReads } from './incidents.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { exportReads } from './export-rows.ts';
@@ -73,6 +74,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...paymentReads(tables),
     ...codeReads(tables),
     ...billReads(tables),
+    ...incidentReads(tables),
     ...agentReads(tables),
     ...eventReads(tables),
     ...exportReads(tables),

@@ -31,6 +31,7 @@ import type {
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
+import type { Incident } from '../../../src/incidents/incidents.ts';
 import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 import type { ScimTables } from './scim.ts';
@@ -101,5 +102,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   billSources: Map<string, BillSource>;
   /** By provider and day. */
   bills: Map<string, StoredBill>;
+  /** By seq. */
+  incidents: Map<number, Incident>;
   tagSets: TagSet[];
 }

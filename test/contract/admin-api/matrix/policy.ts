@@ -71,6 +71,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/refusals': rule(seenByMakers),
   'GET /api/v1/refusals/totals': rule(seenByMakers),
   'GET /api/v1/attention': rule(seenByMakers),
+  'GET /api/v1/incidents': rule(seenByMakers),
   'GET /api/v1/search': rule(seenByMakers),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
   'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
