@@ -7,6 +7,7 @@ import type {
   AccountShape,
   AgentSignInShape,
   AttentionListShape,
+  ForecastShape,
   IncidentListShape,
   AuditShape,
   AutoRechargeShape,
@@ -102,6 +103,7 @@ export interface Endpoints {
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
   'GET /incidents': IncidentListShape;
+  'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;

@@ -23,6 +23,7 @@ import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
+import { forecastRoutes } from './forecast.ts';
 import { incidentRoutes } from './incidents.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
@@ -69,6 +70,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...usageRoutes,
     ...refusalRoutes,
     ...incidentRoutes,
+    ...forecastRoutes,
     ...routeHealthRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,

@@ -2,7 +2,6 @@
 // usage in the daily totals, never at records.
 
 import { z } from '@hono/zod-openapi';
-import { exactNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
@@ -13,6 +12,7 @@ import type { UsageTotal } from '../reports/reports.ts';
 import { type AccountWithMeters, withMeters } from './accounts.ts';
 import { type AdminDependencies, everyone, makerOf, seesBalance } from './dependencies.ts';
 import { amountShown, idField, isoTime, timeShown } from './fields.ts';
+import { forecastOfAccount, listRefused } from './forecast.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
@@ -23,7 +23,7 @@ export const attentionSchema = z
     kind: z
       .enum(attentionKinds)
       .describe(
-        'balance_low: the account’s balance is used up or will be soon. written_off: the account used more than it could pay for. key_quota_low: the key has used most of its quota. account_disabled: a disabled account with recent usage.',
+        'balance_low: the account’s balance is used up or will be soon, and no incident says that its requests are refused. written_off: the account used more than it could pay for. key_quota_low: the key has used most of its quota. account_disabled: a disabled account with recent usage.',
       ),
     severity: z.enum(['warning', 'critical']),
     account: idField('acct').nullable(),
@@ -116,6 +116,7 @@ async function readUsedSince(call: Call, sinceMs: number): Promise<Used> {
 
 async function listAccounts(dependencies: AdminDependencies, used: Used): Promise<AttentionJson[]> {
   const found: AttentionJson[] = [];
+  const refused = await listRefused(dependencies);
   for (const [at, total] of used.accounts.entries()) {
     if (at % bounds.rowsAtOnce === 0) await nextTurn();
     const account = await dependencies.accounts.getAccount(total.account as number);
@@ -123,7 +124,7 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
     const one = await withMeters(dependencies, account);
     if (account.status === 'disabled')
       found.push(attention('account_disabled', 'warning', { ...ofAccount(one), cost: formatUsd(total.cost) }));
-    else found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
+    else if (!refused.has(account.id)) found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
   }
   for (const total of used.writtenOff) {
     const account = await dependencies.accounts.getAccount(total.account as number);
@@ -134,15 +135,11 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
   return found;
 }
 
-/** At the pace since then, or since its creation; at least a day. */
+/** An account whose requests are refused has an incident instead. */
 function judgeBalance(one: AccountWithMeters, total: UsageTotal, sinceMs: number, nowMs: number): AttentionJson[] {
-  if (one.account.paysFrom === 'parent') return []; // its balance is not used
-  const elapsedMs = Math.max(DAY_MS, nowMs - Math.max(sinceMs, one.account.createdAtMs));
-  const costPerDay = (total.cost * BigInt(DAY_MS)) / BigInt(elapsedMs);
-  const { available } = one.meters;
-  const isEmpty = available <= 0;
-  const daysLeft = costPerDay === 0n ? null : exactNumber((BigInt(available) * 100n) / costPerDay) / 100;
-  if (!isEmpty && (daysLeft === null || daysLeft >= bounds.attentionDaysLeft)) return [];
+  const { state, costPerDay, daysLeft } = forecastOfAccount(one, { ...total, sinceMs }, null, nowMs);
+  const isEmpty = state === 'exhausted';
+  if (!isEmpty && (state !== 'lasts' || daysLeft === null || daysLeft >= bounds.attentionDaysLeft)) return [];
   const isCritical = isEmpty || (daysLeft !== null && daysLeft < 1);
   const pace = { cost: formatUsd(total.cost), cost_per_day: formatUsd(costPerDay), days_left: daysLeft };
   return [attention('balance_low', isCritical ? 'critical' : 'warning', { ...ofAccount(one), ...pace })];

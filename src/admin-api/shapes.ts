@@ -4,6 +4,7 @@ import type { z } from '@hono/zod-openapi';
 import type { accountSchema } from './accounts.ts';
 import type { agentSignInSchema, deviceCodeSchema } from './agent-sign-ins.ts';
 import type { changeSchema } from './apply.ts';
+import type { forecastSchema } from './forecast.ts';
 import type { incidentListSchema, incidentSchema } from './incidents.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
@@ -47,6 +48,7 @@ import type { bucketSchema, timelineSchema, topSchema, totalSchema } from './usa
 export type AcceptedShape = z.infer<typeof acceptedSchema>;
 export type AccountPlanShape = z.infer<typeof accountPlanSchema>;
 export type AccountShape = z.infer<typeof accountSchema>;
+export type ForecastShape = z.infer<typeof forecastSchema>;
 export type IncidentListShape = z.infer<typeof incidentListSchema>;
 export type IncidentShape = z.infer<typeof incidentSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;

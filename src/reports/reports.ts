@@ -11,6 +11,7 @@ export {
   makeAccountMonth,
   monthGroupings,
 } from './account-month.ts';
+export { type Forecast, forecastOf, forecastStates, paceSinceMs } from './forecast.ts';
 export {
   cutOutcomes,
   NO_FILTER,

@@ -129,6 +129,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/models/differences': rule(ofTheInstallation),
   'GET /api/v1/groups': rule(seenByEveryone),
   'GET /api/v1/plans': rule(seenByEveryone),
+  'GET /api/v1/accounts/{id}/forecast': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/plan': rule(seenByHolders, { object: 'account' }),
   'PATCH /api/v1/accounts/{id}/plan': rule(changedByHolders, { object: 'account' }),
   'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesDisabled: true }),
