@@ -6,9 +6,9 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** "1 request", "12,345 requests". */
-export function countRequests(count: number, format = formatCount): string {
-  return `${format(count)} ${count === 1 ? 'request' : 'requests'}`;
+/** "1 request", "12,345 requests", "2 aliases": a count with its noun in the right number. */
+export function countOf(count: number, noun: string, format = formatCount): string {
+  return `${format(count)} ${count === 1 ? noun : `${noun}${noun.endsWith('s') ? 'es' : 's'}`}`;
 }
 
 /** "12,345" below 100,000, then "1.2M". */

@@ -60,7 +60,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
  * API writes the end of a sentence whose subject is the field, or a clause of its own.
  */
 export function faultSentence(path: readonly (string | number)[], message: string): string {
-  const words = message.trim();
+  const words = inWordsOfForm(message.trim());
   const at = path.findLastIndex((part) => typeof part === 'string');
   const field = String(path[at] ?? '');
   const label = fieldLabels[field] ?? humanized(field);
@@ -73,6 +73,14 @@ export function faultSentence(path: readonly (string | number)[], message: strin
   if (words === 'unknown member') return `${entry} is not supported here.`;
   const isPredicate = /^(must|is|are|has|have|cannot|can|does|do|resolves|exceeds|of)\b/.test(words);
   return ended(isPredicate && label !== '' ? `${entry} ${words}` : capitalized(words));
+}
+
+/** Members that a message names as in a catalog file become the checkboxes of the form. */
+function inWordsOfForm(message: string): string {
+  return message.replace(
+    /: set "(\w+): true" to allow it$/,
+    (_, member) => `. Select “${humanized(member)}” to allow it`,
+  );
 }
 
 /** "quota_period" → "Quota period". */

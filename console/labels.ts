@@ -18,9 +18,9 @@ export const roleTexts = {
 export const outcomeLabels = {
   completed: 'Completed',
   client_gone: 'Client disconnected',
-  upstream_cut: 'Provider interrupted',
+  upstream_cut: 'Interrupted by provider',
   quota_cut: 'Spend limit reached',
-  service_cut: 'Service interrupted',
+  service_cut: 'Interrupted by service',
   failed: 'Failed',
 } as const;
 

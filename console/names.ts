@@ -49,7 +49,7 @@ export function useActors(ids: readonly (string | null)[]): (id: string | null) 
     if (id === 'start') return 'Service';
     if (id === 'stripe') return 'Stripe';
     if (id === 'anyone') return 'Unknown sender';
-    if (id === 'recipient') return 'Recipient of the mail';
+    if (id === 'recipient') return 'Email recipient';
     return people.get(id) || tokens.get(id) || id;
   };
 }

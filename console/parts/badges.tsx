@@ -2,6 +2,7 @@
 
 import { Badge, Group } from '@mantine/core';
 import type { ProviderShape, UsageShape } from '../../src/admin-api/shapes.ts';
+import { countOf } from '../figures.ts';
 import { outcomeLabels, statusLabels } from '../labels.ts';
 import { Hint } from './page.tsx';
 
@@ -53,8 +54,8 @@ export function HealthBadge({ state }: { state: keyof typeof healthLooks }) {
 export function ProviderHealth({ provider: { health } }: { provider: Pick<ProviderShape, 'health'> }) {
   const { state, routes_down: down, routes_degraded: degraded } = health;
   const parts = [
-    ...(down === 0 ? [] : [`${countRoutes(down)} down`]),
-    ...(degraded === 0 ? [] : [`${countRoutes(degraded)} degraded`]),
+    ...(down === 0 ? [] : [`${countOf(down, 'route')} down`]),
+    ...(degraded === 0 ? [] : [`${countOf(degraded, 'route')} degraded`]),
   ];
   return (
     <Group gap={6} wrap="wrap">
@@ -62,8 +63,4 @@ export function ProviderHealth({ provider: { health } }: { provider: Pick<Provid
       {parts.length > 0 && <Hint size="xs">{parts.join(', ')}</Hint>}
     </Group>
   );
-}
-
-function countRoutes(count: number): string {
-  return count === 1 ? '1 route' : `${count} routes`;
 }

@@ -29,7 +29,7 @@ export function BudgetBars({ budget, actions }: BudgetBarsProps) {
   return (
     <Stack gap="md">
       {shown.map((one, at) => {
-        const name = one.account === null ? 'An account above' : names.account(one.account);
+        const name = one.account === null ? 'A parent account' : names.account(one.account);
         return (
           <Stack key={one.account ?? at} gap="xs">
             <Hint size="xs">{`${name}: ${originOf(one)}`}</Hint>

@@ -4,6 +4,7 @@ import { Group } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { fetchPages, type Query } from '../api.ts';
 import type { ListPath, RowOf } from '../endpoints.ts';
+import { countOf } from '../figures.ts';
 import { ActionButton } from './link.tsx';
 import { failureText, Hint } from './page.tsx';
 
@@ -36,13 +37,13 @@ export function CsvButton<Path extends ListPath>({ path, id, query, columns, fil
       for await (const rows of fetchPages(path, { id, query, signal: stopping.current.signal }, CSV_ROWS_MAX)) {
         parts.push(...rows.map((row) => csvLine(columns.map(({ value }) => value(row)))));
         count += rows.length;
-        setProgress(`${count.toLocaleString()} rows …`);
+        setProgress(`${countOf(count, 'row')}…`);
       }
       saveFile(fileName, parts);
       setProgress(
         count >= CSV_ROWS_MAX
-          ? `Exported the newest ${count.toLocaleString()} rows. Choose a shorter time range for the rest.`
-          : `${count.toLocaleString()} rows exported`,
+          ? `Exported the newest ${countOf(count, 'row')}. Choose a shorter time range for the rest.`
+          : `${countOf(count, 'row')} exported`,
       );
     } catch (failure) {
       setProgress(stopping.current.signal.aborted ? null : failureText(failure));

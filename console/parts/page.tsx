@@ -264,7 +264,7 @@ export function MissingPage() {
 export function Loading({ rowCount = 5 }: { rowCount?: number }) {
   return (
     <Stack gap="sm" p="md" aria-busy="true">
-      <VisuallyHidden>Loading …</VisuallyHidden>
+      <VisuallyHidden>Loading…</VisuallyHidden>
       {Array.from({ length: rowCount }, (_, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the placeholders are identical
         <Skeleton key={at} height={at === 0 ? 28 : 18} width={at === 0 ? '40%' : '100%'} />

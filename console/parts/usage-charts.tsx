@@ -4,7 +4,7 @@ import { Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react';
 import type { UsageBucketShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
 import type { Query } from '../api.ts';
-import { countRequests, dayBefore, formatCompact, toChartNumber } from '../figures.ts';
+import { countOf, dayBefore, formatCompact, toChartNumber } from '../figures.ts';
 import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
 import { formatUtcDay } from '../times.ts';
@@ -48,7 +48,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   if (messages === 0) return <Hint>No requests in this period.</Hint>;
-  const requests = countRequests(messages);
+  const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const points = timeline.data.map(pointOf);
   return (

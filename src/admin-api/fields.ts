@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import { isTagValue, TAG_NAME } from '../accounts/accounts.ts';
 import { isExactOrigin, parseRange } from '../base/addresses.ts';
 import { exactNumber, parseTimeMs, parseWholeNumber } from '../base/checked-number.ts';
+import { DAY_MS } from '../base/clock.ts';
 import { formatId, type IdKind } from '../base/ids.ts';
 import { formatUsd, NANO_MAX, type Nano, parseDecimal } from '../base/money.ts';
 import type { Group } from '../catalog/catalog.ts';
@@ -99,12 +100,22 @@ function parsedField(words: string, parse: (text: string) => number | null) {
   });
 }
 
+const timeShape = { anyOf: [{ format: 'date-time' }, { format: 'date' }], examples: ['2027-01-31T00:00:00Z'] };
+
 /** A time in milliseconds. A date alone is its midnight, UTC. */
-export const timeField = parsedField(TIME_WORDS, (text) => {
+export const timeField = parsedField(TIME_WORDS, readTime).openapi(timeShape);
+
+/** The last time to include, in milliseconds. A date alone is the end of that day, UTC. */
+export const lastTimeField = parsedField(TIME_WORDS, (text) => {
+  const ms = readTime(text);
+  return ms === null || !z.iso.date().safeParse(text).success ? ms : ms + DAY_MS - 1;
+}).openapi(timeShape);
+
+function readTime(text: string): number | null {
   const written = text.toUpperCase();
   const ms = TIME_SHAPE.safeParse(written).success ? parseTimeMs(written) : null;
   return ms !== null && ms <= TIME_MS_MAX ? ms : null;
-}).openapi({ anyOf: [{ format: 'date-time' }, { format: 'date' }], examples: ['2027-01-31T00:00:00Z'] });
+}
 
 const DURATION_WORDS = 'must be a number with its unit, such as "24h": s, m, h or d, at most 30d';
 const DURATION = /^(\d{1,7}s|\d{1,5}m|\d{1,3}h|\d{1,2}d)$/;

@@ -5,7 +5,7 @@ import { type ErrorCode, errorTable } from '../errors.ts';
 import { type RefusalFilter, refusalGroupings } from '../traffic/traffic.ts';
 import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, countShown, idField, timeField, timeShown } from './fields.ts';
+import { accountField, countShown, idField, lastTimeField, timeField, timeShown } from './fields.ts';
 import { after, answerPage, pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { narrowTo } from './usage-totals.ts';
@@ -59,7 +59,9 @@ const filters = {
   key: idField('key').optional(),
   code: z.enum(codes, { error: 'must be a code of docs/errors.md' }).optional(),
   since: timeField.optional().describe('The first minute is the one that includes this time.'),
-  until: timeField.optional().describe('The last minute is the one that includes this time.'),
+  until: lastTimeField
+    .optional()
+    .describe('The last minute is the one that includes this time; a date includes its whole day, UTC.'),
 };
 
 export const refusalRoutes: AdminRoute[] = [

@@ -5,7 +5,7 @@ import { DAY_MS } from '../base/clock.ts';
 import { recordGroupings, type UsageFilter } from '../reports/reports.ts';
 import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { amountShown, countShown, timeField, timeShown } from './fields.ts';
+import { amountShown, countShown, lastTimeField, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, get } from './route.ts';
 import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
@@ -15,10 +15,14 @@ export const summarySchema = z
   .object({
     is_of_days: z
       .boolean()
-      .describe('Whether the figures are those of whole days, UTC. They are if they come from the daily totals.'),
+      .describe(
+        'Whether the figures come from the daily totals, which do not count the messages that were not completed.',
+      ),
     counted_since: timeShown
       .nullable()
-      .describe('Earlier records are not counted, because there are too many; null if all that match are counted.'),
+      .describe(
+        'Earlier records are not counted, because there are too many, or they are no longer stored; null if all that match are counted.',
+      ),
     total: totalSchema,
     failed: countShown
       .nullable()
@@ -47,7 +51,7 @@ export const summaryRoutes: AdminRoute[] = [
       ...searchFilters,
       limit: pageQuery.limit,
       since: timeField.optional(),
-      until: timeField.optional(),
+      until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
       group_by: z
         .enum(recordGroupings, { error: `must be ${recordGroupings.join(' or ')}` })
         .optional()
@@ -64,7 +68,10 @@ export const summaryRoutes: AdminRoute[] = [
       const isOfDays = !isOfRecords && filter.outcome === null && hasDailyTotals(filter);
       const narrowed = await narrowTo(call, account, key, below);
       const tagName = tagNameFor(query.tag_name, [groupBy]);
-      const question = { ...narrowed, ...filter, sinceMs, untilMs, groupBy, tagName, isOfDays, limit };
+      const nowMs = call.clock.nowMs();
+      // Nothing is later than now: the totals of the whole day are those until now.
+      const lastMs = isOfDays && untilMs >= nowMs ? nowMs - (nowMs % DAY_MS) + DAY_MS - 1 : untilMs;
+      const question = { ...narrowed, ...filter, sinceMs, untilMs: lastMs, groupBy, tagName, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
       return encodeSummary({
         ...summary,

@@ -22,7 +22,7 @@ import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
-import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShown } from './fields.ts';
+import { amountShown, countShown, dayShown, idField, isoDay, lastTimeField, timeField, timeShown } from './fields.ts';
 import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
@@ -119,8 +119,8 @@ const LAST_MS = Date.UTC(9999, 11, 30);
 const totalsNarrowing = {
   limit: pageQuery.limit,
   ...usageFilters,
-  since: timeField.optional().describe('The first day to include, in UTC.'),
-  until: timeField.optional().describe('The last day to include, in UTC.'),
+  since: timeField.optional().describe('The first time to include.'),
+  until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
 };
 
 export const groupingField = z.enum(totalsGroupings, { error: `must be ${totalsGroupings.join(' or ')}` });
@@ -144,15 +144,15 @@ const groupsSchema = z.object({
   data: z.array(totalSchema).describe('At most `limit` groups, highest cost first.'),
   groups: countShown.describe('Total number of groups.'),
 });
+const COUNTED_SINCE =
+  'Earlier messages are not counted: the period starts or ends within a day, of whose records there are too many, or which are no longer stored. null if all are counted.';
 export const topSchema = z
   .object({
     models: groupsSchema,
     keys: groupsSchema,
     accounts: groupsSchema,
     total: totalSchema.describe('The total of all groups, including those not listed.'),
-    counted_since: timeShown
-      .nullable()
-      .describe('With `exact`: records before this time are not counted, because there are too many; otherwise null.'),
+    counted_since: timeShown.nullable().describe(COUNTED_SINCE),
   })
   .openapi('UsageTop');
 
@@ -160,6 +160,7 @@ const totalsSchema = z.object({
   data: z.array(totalSchema).describe('The latest days, or the other groups with the highest cost.'),
   groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
   total: totalSchema.describe('The total of all groups, including those not listed.'),
+  counted_since: timeShown.nullable().describe(COUNTED_SINCE),
 });
 
 const encodeTimeline = encoderOf(timelineSchema);
@@ -174,17 +175,24 @@ export const totalRoutes: AdminRoute[] = [
         .default('hour')
         .describe(`Length of a bucket; at most ${bounds.timelineBucketsMax} buckets.`),
       ...usageFilters,
-      since: timeField.optional().describe('The first bucket is the one that includes this time.'),
-      until: timeField
+      since: timeField.optional().describe('The first time to count. The first bucket is the one that includes it.'),
+      until: lastTimeField
         .optional()
-        .describe('The last bucket is the one that includes this time; by default the current one.'),
+        .describe(
+          'The last time to count; a date includes its whole day, UTC. The last bucket is the one that includes it; by default the current one.',
+        ),
     },
     answer: [timelineSchema, 'Usage over time'],
     async handle(call) {
       const { principal, query } = call;
       const { step, account, key, below, model = null, since, until } = query;
-      const span = spanOf(step, since, until ?? call.clock.nowMs());
-      const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span };
+      const nowMs = call.clock.nowMs();
+      const span = spanOf(step, since, until ?? nowMs);
+      const counted = {
+        ...(since !== undefined && since > span.sinceMs && { firstMs: since }),
+        ...(until !== undefined && until < Math.min(nowMs, span.untilMs) && { lastMs: until }),
+      };
+      const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span, ...counted };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
       const refusedAt = await countRefused(call, question);
       return encodeTimeline({
@@ -196,24 +204,15 @@ export const totalRoutes: AdminRoute[] = [
     },
   }),
   get('/usage/top', 'usage-top', 'List the models, keys and accounts with the highest cost', everyone, {
-    query: {
-      ...totalsNarrowing,
-      exact: z
-        .enum(['true', 'false'], { error: 'must be true or false' })
-        .default('false')
-        .describe('Whether to count the records between exactly `since` and `until`, instead of whole days (UTC).'),
-    },
+    query: totalsNarrowing,
     answer: [topSchema, 'The models, keys and accounts with the highest cost'],
     async handle(call) {
       const { principal, usage, query } = call;
       const question = await narrowTotals(call, query);
-      const { models, keys, accounts, whole, countedSinceMs } =
-        query.exact === 'true'
-          ? await usage.topOfRecords(question, requesterOf(call))
-          : { ...(await usage.topUsage(question, requesterOf(call))), countedSinceMs: null };
+      const { models, keys, accounts, whole, countedSinceMs } = await usage.topUsage(question, requesterOf(call));
       const shown = ({ rows, groups }: TopGroups) => ({ data: rows.map((row) => totalOf(row, principal)), groups });
       const lists = { models: shown(models), keys: shown(keys), accounts: shown(accounts) };
-      return encodeTop({ ...lists, total: totalOf(whole, principal), countedSinceMs });
+      return encodeTop({ ...lists, total: totalOf(whole, principal), countedSinceMs: countedSinceMs || null });
     },
   }),
   get('/usage/totals', 'usage-total', 'Retrieve usage totals', everyone, {
@@ -230,9 +229,9 @@ export const totalRoutes: AdminRoute[] = [
       const { group_by: groupBy, then_by: thenBy = null, tag = null } = query;
       const tagName = tagNameFor(query.tag_name, [groupBy, thenBy]);
       const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag };
-      const { rows, groups, whole } = await usage.totalUsage(question, requesterOf(call));
+      const { rows, groups, whole, countedSinceMs } = await usage.totalUsage(question, requesterOf(call));
       const data = rows.map((row) => totalOf(row, principal));
-      return encodeTotals({ data, groups, total: totalOf(whole, principal) });
+      return encodeTotals({ data, groups, total: totalOf(whole, principal), countedSinceMs: countedSinceMs || null });
     },
   }),
 ];
@@ -258,7 +257,9 @@ type TotalsQuery = z.output<z.ZodObject<typeof totalsNarrowing>>;
 
 async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion> {
   const { limit, account, key, below, model = null, since = null, until = null } = query;
-  return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs: until, limit };
+  // Nothing is later than now: the totals of the whole day are those until now.
+  const untilMs = until === null || until >= call.clock.nowMs() ? null : until;
+  return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs, isExact: true, limit };
 }
 
 /** The number of refused requests of each bucket; null before they are kept, and where it is not counted. */

@@ -14,6 +14,7 @@ import {
   countShown,
   idField,
   isoTime,
+  lastTimeField,
   periodField,
   rateShown,
   requestIdField,
@@ -156,7 +157,7 @@ export const usageRoutes: AdminRoute[] = [
     query: {
       ...searchFilters,
       since: timeField.optional().describe('Only from this time.'),
-      until: timeField.optional().describe('Only up to this time.'),
+      until: lastTimeField.optional().describe('Only up to this time; a date includes its whole day, UTC.'),
       sort: z
         .enum(['at', ...usageRankings], { error: 'must be at, cost, tokens or latency' })
         .default('at')

@@ -38,6 +38,8 @@ interface BaseTags {
   lesser: string;
   /** The number of the set in a month, once it is known. */
   found: { monthMs: number; tagSet: number } | null;
+  /** The latest attribution by these tags alone, which is the same for the model all day. */
+  latest: { dayMs: number; model: string; attribution: Attribution } | null;
 }
 
 /** The latest per caller: most clients always send the same. */
@@ -64,10 +66,15 @@ export function attribute(
   for (const name of base.required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
   const { session = null, agent = null } = named ?? {};
   if (tags === NO_TAGS && session === null && agent === null) return NO_ATTRIBUTION;
+  const dayMs = periodStartMs('day', gateway.clock.nowMs());
+  const { latest } = base;
+  if (named === null && latest?.dayMs === dayMs && latest.model === model) return latest.attribution;
   const found = findTagSet(gateway, caller, base, tags);
   const attributed = (tagSet: number): Attribution => {
     const row = { company: topOf(caller), key: caller.key.id, model, tagSet };
-    return { tags, session, agent, tagSet: gateway.tagSets.setOfRow(row, gateway.clock.nowMs()) };
+    const attribution = { tags, session, agent, tagSet: gateway.tagSets.setOfRow(row, gateway.clock.nowMs()) };
+    if (named === null && tagSet === base.found?.tagSet) base.latest = { dayMs, model, attribution };
+    return attribution;
   };
   return found instanceof Promise ? found.then(attributed) : attributed(found);
 }
@@ -124,6 +131,7 @@ function baseTags(settings: Settings, caller: Caller, header: string | null): Ba
     text: tagsText(counted),
     lesser: tagsText({ ...Object.fromEntries(others), ...fixedCounted }),
     found: null,
+    latest: null,
   };
 }
 

@@ -39,9 +39,9 @@ export function payersNow(rows: Rows, account: AccountRow, key: KeyRow): Payers 
   const { nowMs } = rows;
   const own = rolledAccount(account, nowMs);
   const person = key.person === null ? null : personOf(rows, key.person);
-  const payers: Payers = { key: rolledKey(key, nowMs), accounts: [own], payer: 0, person };
-  if (own.company.parent === null) return payers;
+  const current = rolledKey(key, nowMs);
   const accounts = [own];
+  if (own.company.parent === null) return { key: current, accounts, payer: 0, person };
   let payer = own.company.paysFrom === 'own' ? 0 : -1;
   for (let above = own.company.parent; above !== null; ) {
     assert(accounts.length < bounds.accountChainMax, 'the accounts above an account have an end');
@@ -50,7 +50,7 @@ export function payersNow(rows: Rows, account: AccountRow, key: KeyRow): Payers 
     accounts.push(row);
     above = row.company.parent as number;
   }
-  return { ...payers, accounts, payer };
+  return { key: current, accounts, payer, person };
 }
 
 type MeterRows = Pick<Rows, 'nowMs' | 'account' | 'key' | 'person'>;

@@ -12,6 +12,7 @@ export {
   monthGroupings,
 } from './account-month.ts';
 export { type Forecast, forecastOf, forecastStates, paceSinceMs } from './forecast.ts';
+export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
   cutOutcomes,
   NO_FILTER,

@@ -5,7 +5,7 @@ import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
 import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TopOfRecords, TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
 /** A message and the account that sent it. */
 export interface SentMessage {
@@ -19,12 +19,13 @@ export interface UsageStore {
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
   /** Every message that ended at one of these times, in milliseconds. A bounded number of times. */
   listSenders(timesMs: readonly number[], requester?: Requester): Promise<SentMessage[]>;
-  /** Sums of the daily totals, never of records. Throws invalid_request if there are too many rows to add up. */
+  /**
+   * Sums of the daily totals, and of the records of days that exact times divide. Throws invalid_request if there are too many
+   * totals to add up, or the records of the last day are no longer stored.
+   */
   totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
   /** Like totalUsage, grouped several ways in one read. */
   topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
-  /** Like topUsage, of the records between two times. Reads a bounded number of the newest, for a bounded time. */
-  topOfRecords(question: TopQuestion, requester?: Requester): Promise<TopOfRecords>;
   /** Reads a bounded number of records. Throws like listUsage. */
   searchUsage(search: UsageSearch, requester?: Requester): Promise<FoundUsage>;
   /** Compares a bounded number of the newest records that match. Throws like listUsage. */

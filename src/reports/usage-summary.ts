@@ -11,7 +11,10 @@ export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceM
   groupBy: RecordGrouping | null;
   /** The name of the tag to group by. */
   tagName?: string | null;
-  /** Whether whole days of the daily totals are added up, which the filters but those of account, key and model do not narrow. */
+  /**
+   * Whether daily totals are added up, which the filters but those of account, key and model do not narrow, and only the records of days
+   * that the times divide.
+   */
   isOfDays: boolean;
 }
 

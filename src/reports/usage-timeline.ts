@@ -27,6 +27,9 @@ export interface TimelineQuestion {
   /** Start of the first bucket and end of the last. */
   sinceMs: number;
   untilMs: number;
+  /** The first and the last time that count in them. Absent: all. */
+  firstMs?: number;
+  lastMs?: number;
 }
 
 /** Time to first token: p50 and p95. */

@@ -30,9 +30,11 @@ export interface TotalsQuestion {
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;
   model: string | null;
-  /** Whole days, UTC, both inclusive. */
+  /** Both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;
+  /** Whether these times are exact: of days that they divide, records are added up. Absent: whole days, UTC. */
+  isExact?: boolean;
   /** Maximum number of groups to return. */
   limit: number;
 }
@@ -70,6 +72,8 @@ export interface UsageTotals {
   groups: number;
   /** Sum over all groups, returned or not. */
   whole: UsageTotal;
+  /** Earlier messages are not counted; 0 if all are. */
+  countedSinceMs: number;
 }
 
 /** Grouped by model, by key and by account at once. */
@@ -86,10 +90,6 @@ export interface TopUsage {
   writtenOff: UsageTotal[];
   /** Sum over all groups, returned or not. */
   whole: UsageTotal;
-}
-
-/** Covers the records since `countedSinceMs`: earlier ones are too many, or no longer stored. */
-export interface TopOfRecords extends TopUsage {
   countedSinceMs: number;
 }
 
@@ -108,7 +108,7 @@ export async function gatherTotals(
       groups.add(part);
     }
   const rows = groups.first('cost');
-  return { rows: rows.slice(0, limit), groups: rows.length, whole };
+  return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
 /** Like gatherTotals, for parts with account, key and model: each part counts once in every list. */
@@ -133,7 +133,7 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
     return { rows: rows.slice(0, limit), groups: rows.length };
   };
   const writtenOff = accounts.first('writtenOff').slice(0, limit);
-  return { models: top(models), keys: top(keys), accounts: top(accounts), writtenOff, whole };
+  return { models: top(models), keys: top(keys), accounts: top(accounts), writtenOff, whole, countedSinceMs: 0 };
 }
 
 /** Sums by group. */

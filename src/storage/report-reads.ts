@@ -7,6 +7,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
+import { exactTotals, rangeReads } from './range-reads.ts';
 import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
 import { sortedReads } from './sorted-reads.ts';
@@ -14,7 +15,6 @@ import type { SqlReader } from './sql-reader.ts';
 import type { ReportReads } from './stores.ts';
 import { usageSummaries } from './summary-reads.ts';
 import { timelineReads } from './timeline-reads.ts';
-import { topReads } from './top-reads.ts';
 import { totalsReads } from './totals-reads.ts';
 import { trafficReads } from './traffic-rows.ts';
 import { usageLists } from './usage-reads.ts';
@@ -22,7 +22,8 @@ import { usageRankings, usageSearches } from './usage-searches.ts';
 
 /** All of them over one reader. The month of an account is read in a way of its own. */
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
-  const { readDays, ...totals } = totalsReads(on);
+  const { readDays, ...ofDays } = totalsReads(on);
+  const totals = exactTotals(ofDays, rangeReads(on, { readDays }));
   return {
     ...usageLists(on),
     ...usageSearches(on),
@@ -30,7 +31,6 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...usageSummaries(on, { readDays }),
     ...totals,
     ...timelineReads(on, totals),
-    ...topReads(on),
     ...entryReads(on),
     ...holdReads(on),
     ...auditReads(on),
@@ -50,7 +50,6 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   summarizeUsage: true,
   totalUsage: true,
   topUsage: true,
-  topOfRecords: true,
   readTimeline: true,
   listEntries: true,
   listMessagePayments: true,

@@ -74,6 +74,9 @@ interface TimelineRead {
   owners: readonly UsageOwner[];
   sum: TimelineSum;
   limits: TimelineLimits;
+  /** The first and the last time that count. */
+  firstMs: number;
+  lastMs: number;
   isLate(): boolean;
 }
 
@@ -94,6 +97,8 @@ export function timelineReads(
         owners: ownersOf(await scopeOf(question)),
         sum: new TimelineSum(question, limits.recordsMax),
         limits,
+        firstMs: question.firstMs ?? question.sinceMs,
+        lastMs: question.lastMs ?? question.untilMs - 1,
         isLate: () => performance.now() - startedAtMs > limits.readMsMax,
       };
       const [retained] = await retainedSince(retainedSinceNames.usage);
@@ -108,22 +113,23 @@ export function timelineReads(
 
 /** Records before the last position of an unfinished index are not counted; nothing is if an index was not begun. */
 async function addRecords(reading: TimelineRead, retainedSinceMs: number): Promise<void> {
-  const { on, question, owners, sum, limits, isLate } = reading;
+  const { on, question, owners, sum, limits, firstMs, lastMs, isLate } = reading;
   const { step, untilMs } = question;
-  const newest: Position = [untilMs - 1, LAST];
+  const newest: Position = [lastMs, LAST];
+  const sinceMs = () => Math.max(sum.countedSinceMs, firstMs);
   sum.countFrom(retainedSinceMs);
   if (owners.length > 1) {
     // Otherwise the first keys would be read far back in vain, because all keys together have too many records.
     const sources = owners.map((owner) => ({ owner, outcome: null }));
-    const range = { sinceMs: sum.countedSinceMs, start: newest };
+    const range = { sinceMs: sinceMs(), start: newest };
     const end = await nearestEnd(on, sources, range, limits.recordsMax);
     if (end !== null) sum.countFrom(end[0] + 1);
   }
   for (const [at, owner] of owners.entries()) {
     let start: Position | null = newest;
-    while (start !== null && start[0] >= sum.countedSinceMs) {
+    while (start !== null && start[0] >= sinceMs()) {
       if (isLate()) return sum.countFrom(at === owners.length - 1 ? start[0] + 1 : untilMs);
-      const run = { outcome: null, stepMs: stepMs[step], sinceMs: sum.countedSinceMs, start };
+      const run = { outcome: null, stepMs: stepMs[step], sinceMs: sinceMs(), start };
       const { parts, end } = await readRun(reading, owner, run);
       for (const part of parts) sum.add(part);
       start = end;
@@ -137,29 +143,31 @@ async function addDays(
   totalUsage: UsageStore['totalUsage'],
   retainedSinceMs: number,
 ): Promise<void> {
-  const { question, sum } = reading;
+  const { question, sum, firstMs, lastMs } = reading;
   const { sinceMs, untilMs, step: _, ...filter } = question;
   const limit = (untilMs - sinceMs) / DAY_MS;
-  const days = { ...filter, groupBy: 'day', sinceMs, untilMs: untilMs - 1, limit } as const;
-  for (const total of (await totalUsage(days)).rows)
-    sum.add(timelinePart(total.dayMs as number, { total: { ...total, dayMs: null } }));
+  const days = { ...filter, groupBy: 'day', sinceMs: firstMs, untilMs: lastMs, isExact: true, limit } as const;
+  const { rows, countedSinceMs } = await totalUsage(days);
+  for (const total of rows) sum.add(timelinePart(total.dayMs as number, { total: { ...total, dayMs: null } }));
+  sum.countFrom(countedSinceMs);
   sum.failuresFrom(retainedSinceMs);
   await addFailures(reading);
 }
 
 async function addFailures(reading: TimelineRead): Promise<void> {
-  const { question, owners, sum, limits, isLate } = reading;
+  const { question, owners, sum, limits, firstMs, lastMs, isLate } = reading;
+  const sinceMs = () => Math.max(sum.failedSinceMs, firstMs);
   for (const owner of owners)
     for (const outcome of cutOutcomes) {
       let left = question.model === null ? limits.cutRecordsMax : limits.cutRecordsOfModelMax;
-      let start: Position | null = [question.untilMs - 1, LAST];
-      while (start !== null && start[0] >= sum.failedSinceMs) {
+      let start: Position | null = [lastMs, LAST];
+      while (start !== null && start[0] >= sinceMs()) {
         if (isLate()) return sum.failuresFrom(question.untilMs);
         if (left <= 0) {
           sum.failuresFrom(start[0] + 1);
           break;
         }
-        const run = { outcome, stepMs: DAY_MS, sinceMs: sum.failedSinceMs, start };
+        const run = { outcome, stepMs: DAY_MS, sinceMs: sinceMs(), start };
         const { parts, end } = await readRun(reading, owner, run);
         for (const part of parts) {
           left -= part.records;
@@ -204,7 +212,7 @@ function partOf({ bucket, ...row }: RunRow, outcome: Cut | null, model: string |
  * With too many indexes, reads only some of them.
  */
 async function addSample(reading: TimelineRead, retainedSinceMs: number): Promise<void> {
-  const { on, question, sum, limits, isLate } = reading;
+  const { on, question, sum, limits, lastMs, isLate } = reading;
   const lengthMs = stepMs[question.step];
   const firstMs = Math.max(sum.countedSinceMs, Math.ceil(retainedSinceMs / lengthMs) * lengthMs);
   const buckets = Math.max(1, (question.untilMs - firstMs) / lengthMs);
@@ -223,10 +231,17 @@ async function addSample(reading: TimelineRead, retainedSinceMs: number): Promis
     const isWhole = isCountKnown && records <= recordsOfBucket;
     slices.push(...slicesOf(bucketMs, lengthMs, isWhole ? [lengthMs, records] : [slicesMs, recordsOfSlice]));
   }
-  for (let at = 0; at < slices.length; at += SLICES_AT_ONCE)
+  const counted = slices
+    .map((slice) => ({
+      ...slice,
+      sinceMs: Math.max(slice.sinceMs, reading.firstMs),
+      untilMs: Math.min(slice.untilMs, lastMs + 1),
+    }))
+    .filter((slice) => slice.sinceMs < slice.untilMs);
+  for (let at = 0; at < counted.length; at += SLICES_AT_ONCE)
     for (const owner of owners) {
       if (isLate()) return;
-      const some = slices.slice(at, at + SLICES_AT_ONCE);
+      const some = counted.slice(at, at + SLICES_AT_ONCE);
       for (const part of await readSlices(on, owner, some, question.model)) sum.add(part);
     }
 }

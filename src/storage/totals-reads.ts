@@ -113,7 +113,7 @@ export interface DayReads {
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
-    groupBy: TotalsGrouping,
+    groupings: readonly TotalsGrouping[],
   ): AsyncIterable<UsageTotal[]>;
 }
 
@@ -130,16 +130,20 @@ export function totalsReads(
   };
   return {
     totalUsage: (question) =>
-      gatherTotals(readScope(question, { ...question, columns: columnsFor(question) }), question),
+      gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
-    readDays: (question, groupBy) => readScope(question, { ...question, columns: groupColumns[groupBy] }),
+    readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
   };
 }
 
 const FURTHER = ['provider', 'person_id', 'tag_set'] as const;
 
-function columnsFor({ groupBy, thenBy = null }: TotalsQuestion): Column[] {
-  return [...new Set([...groupColumns[groupBy], ...(thenBy === null ? [] : groupColumns[thenBy])])];
+export function groupingsOf({ groupBy, thenBy = null }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
+  return thenBy === null ? [groupBy] : [groupBy, thenBy];
+}
+
+function columnsOf(groupings: readonly TotalsGrouping[]): Column[] {
+  return [...new Set(groupings.flatMap((grouping) => groupColumns[grouping]))];
 }
 
 /** The ways to read the table. The first columns of the primary key and the indexes that are not the owner's. */

@@ -30,7 +30,7 @@ function dialogsOf({
 }: FilledService['places']): Record<string, string[]> {
   return {
     [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
-    [`/usage/${requestId}`]: ['Refund …'],
+    [`/usage/${requestId}`]: ['Refund…'],
     [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit'],
     [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
     [`/exports/${exportId}`]: ['Disable', 'Send now'],

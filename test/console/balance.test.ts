@@ -81,7 +81,7 @@ test.skipIf(chromium === null)(
     const paid = (Number(cost) - 0.0005).toFixed(9).replace(/0+$/, '');
     for (const text of ['Usage', `−$${paid}`, `$${balance}`]) expect(texts[0]).toContain(text);
     for (const text of ['Refund', '+$0.000011']) expect(texts[1]).toContain(text);
-    await page.getByText('It is what the balance paid, without what a plan paid.').waitFor();
+    await page.getByText('Usage paid by a plan is not included.').waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     await rows.first().getByText(`Balance: $${balance}`).waitFor(); // beneath the amount
     const fits = (label: string) => {

@@ -48,7 +48,7 @@ seen('adding a provider tests its key, lets the operator correct it, and adds it
   await page.getByRole('textbox', { name: 'Address' }).fill(upstream.url.origin);
   await page.getByRole('textbox', { name: 'API key' }).fill('sk-wrong');
   await press(page, 'Save and test');
-  await page.getByText('private_network: true').waitFor(); // the fault appears beside its field
+  await page.getByText('Select “Private network” to allow it').waitFor(); // the fault appears beside its field
   await page.getByRole('switch', { name: 'Private network' }).click();
   await press(page, 'Save and test');
   await page.getByText('Test failed').waitFor();
@@ -168,7 +168,7 @@ seen('an operator creates an account with credit and an owner, finds it by name 
   await page.getByRole('textbox', { name: 'Name' }).fill('Acme East');
   await page.getByRole('textbox', { name: 'Initial credit' }).fill('12.50');
   await page.getByRole('switch', { name: 'Invite owner' }).click();
-  await page.getByRole('textbox', { name: 'Email of the owner' }).fill('ada@example.com');
+  await page.getByRole('textbox', { name: 'Owner email' }).fill('ada@example.com');
   await press(page, 'Create account');
   await page.getByRole('heading', { name: 'Account Acme East created' }).waitFor();
   await press(page, 'Invite owner');

@@ -26,6 +26,11 @@ test('a fault beside a field is a sentence that names the field', () => {
     [['models', 'gpt', 'price', 'input'], 'is missing', 'Input is required.'],
     [['providers', 'x', 'project'], 'unknown member', 'Project is not supported here.'],
     [['email'], 'There is one already.', 'There is one already.'],
+    [
+      ['providers', 'x', 'base_url'],
+      'resolves to 10.0.0.5 in a private network: set "private_network: true" to allow it',
+      'Address resolves to 10.0.0.5 in a private network. Select “Private network” to allow it.',
+    ],
   ] as const)
     expect(faultSentence(path, message)).toBe(sentence);
 });

@@ -79,7 +79,7 @@ test.skipIf(chromium === null)(
     await fill('Your name', 'Ada Lovelace');
     await fill('Account name', 'Analytical Engines');
     await press('button', 'Sign up');
-    await heading(page, 'Check your mail');
+    await heading(page, 'Check your email');
     await expectAccessible(visitor);
 
     // In the same tab, where only the fragment of the address changes.
@@ -116,7 +116,7 @@ test.skipIf(chromium === null)(
     await expectAccessible(visitor);
     await fill('Email', EMAIL);
     await press('button', 'Send link');
-    await heading(page, 'Check your mail');
+    await heading(page, 'Check your email');
 
     await page.goto(await linkInMail('Choose a new password', 'password-reset'));
     await heading(page, 'Choose a new password');
@@ -174,7 +174,7 @@ test.skipIf(chromium === null)(
     await page.getByText('answered 500').first().waitFor();
     await expectAccessible(visitor);
     receiver.status = 200;
-    await press('button', 'Send again');
+    await press('button', 'Resend');
     await page.getByText('Delivered (200)').waitFor();
     const [first, last] = [receiver.received[0], receiver.received.at(-1)];
     expect(last?.id).toBe(first?.id ?? '');
@@ -201,15 +201,15 @@ test.skipIf(chromium === null)('a recipient unsubscribes with the link of a mail
   const { page } = visitor;
   const { press } = actionsOn(page);
   await page.goto(link);
-  await heading(page, 'Unsubscribe from these mails?');
+  await heading(page, 'Unsubscribe from these emails?');
   await expectAccessible(visitor);
   expect(await since()).toBeNull(); // opening the link alone changes nothing
   await press('button', 'Unsubscribe');
   await heading(page, 'Unsubscribed');
-  await page.getByText('ops@example.com gets no more of these mails.').waitFor();
+  await page.getByText('ops@example.com no longer receives these emails.').waitFor();
   expect(await since()).toBeString();
-  await press('button', 'Subscribe again');
-  await heading(page, 'Subscribed again');
+  await press('button', 'Resubscribe');
+  await heading(page, 'Resubscribed');
   expect(await since()).toBeNull();
 
   await using wrong = await visit({ url: turnpike.url });

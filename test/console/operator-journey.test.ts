@@ -41,7 +41,7 @@ test.skipIf(chromium === null)(
     await actions.fill('Name', 'Acme');
     await actions.fill('Initial credit', '25');
     await actions.turn('Invite owner');
-    await actions.fill('Email of the owner', 'grace@example.com');
+    await actions.fill('Owner email', 'grace@example.com');
     await actions.press('button', 'Create account');
     await actions.see('Account Acme created');
     await actions.press('button', 'Invite owner');

@@ -27,7 +27,7 @@ seen(
   async () => {
     await using visitor = await atPath('/keys/new');
     const { page } = visitor;
-    await page.getByText('Only the account is required, and only the account cannot be changed later.').waitFor();
+    await page.getByText('Only the account is required. You can edit everything later except the account.').waitFor();
     expect(await page.getByRole('combobox', { name: 'Account' }).getAttribute('required')).not.toBeNull();
     await press(page, 'Create key');
     await page.getByText('Choose an account.').waitFor();

@@ -209,7 +209,7 @@ test.skipIf(chromium === null)(
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Replace' }).click();
     await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD);
-    await dialog.getByLabel('Code of the present app').fill(backup);
+    await dialog.getByLabel('Code from the current app').fill(backup);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByLabel('Six-digit code').fill(await codeOf());
     await page.getByRole('button', { name: 'Turn on' }).click();

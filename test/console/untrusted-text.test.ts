@@ -197,7 +197,7 @@ test.skipIf(chromium === null)('a CSV export contains every row and no formula',
   await turnpike.admin('POST', `/accounts/${accountId}/credits`, { amount: '0.01', note: FORMULA });
   for (const [path, list, fileName] of [
     ['/usage', '/usage', /^usage-.*\.csv$/],
-    [`/accounts/${accountId}/transactions?view=entries`, `/accounts/${accountId}/entries`, /^journal-.*\.csv$/],
+    [`/accounts/${accountId}/transactions?view=entries`, `/accounts/${accountId}/entries`, /^transactions-.*\.csv$/],
     ['/audit', '/audit', /\.csv$/],
   ] as const) {
     await walkTo(path);

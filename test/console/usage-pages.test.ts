@@ -38,7 +38,7 @@ test.skipIf(chromium === null)(
     await visitor.goTo(`/usage/${requestId}`);
     await page.getByText('Verified: recalculated cost matches.').waitFor();
     const before = Number((await opened.turnpike.admin('GET', `/usage/${requestId}`))['cost']);
-    await page.getByRole('button', { name: 'Refund …' }).click();
+    await page.getByRole('button', { name: 'Refund…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Amount (USD)').fill('1');
     await dialog.getByRole('button', { name: 'Refund' }).click();
@@ -60,7 +60,7 @@ test.skipIf(chromium === null)('an owner sees no other accounts, no margins and 
   const { page } = visitor;
   await visitor.goTo(`/usage/${requestId}`);
   await page.getByText('Verified: recalculated cost matches.').waitFor();
-  for (const name of ['Refund …', 'Account', 'Margin'])
+  for (const name of ['Refund…', 'Account', 'Margin'])
     expect({ name, count: await page.getByText(name, { exact: true }).count() }).toEqual({ name, count: 0 });
   await visitor.goTo('/');
   await page.getByRole('heading', { name: 'Recent requests' }).waitFor();

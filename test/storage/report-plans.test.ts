@@ -78,6 +78,8 @@ const ofRefusals: Partial<RefusalPage> = {
 };
 const anyFilter = { isCompleted: true, provider: 'p', errorCode: 'upstream_overloaded' };
 
+const partOfDays = { isExact: true, sinceMs: 4, untilMs: 2 * DAY_MS + 1 };
+
 /** Every query of each kind with a plan of its own. */
 const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0][] } = {
   listUsage: combinations(allUsage, {
@@ -160,9 +162,8 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     untilMs: 2 * DAY_MS,
   }).map((question) => ({ ...question, untilMs: 2 * DAY_MS })),
   totalUsage: (['day', 'model', 'key', 'account'] as const).flatMap((groupBy) =>
-    combinations({ ...allTotals, groupBy }, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
+    combinations({ ...allTotals, groupBy }, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', ...partOfDays }),
   ),
-  topOfRecords: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', untilMs: 2 * DAY_MS }),
   searchAccountNames: [{ text: 'a', accountId: null, madeBy: null, limit: 8 }],
   searchKeyNames: combinations(
     { text: 'a', accountId: null as number | null, madeBy: null as string | null, limit: 8 },
@@ -172,7 +173,7 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { text: 'a', accountId: null as number | null, madeBy: null, limit: 8 },
     { accountId: 1 },
   ),
-  topUsage: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm' }),
+  topUsage: combinations(allTotals, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', ...partOfDays }),
   listRefusals: combinations(allRefusals, ofRefusals),
   totalRefusals: refusalGroupings.flatMap((groupBy) =>
     combinations(allRefusals, ofRefusals).map((page) => ({ ...page, groupBy })),

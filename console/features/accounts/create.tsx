@@ -46,7 +46,7 @@ export function AccountCreate() {
     <>
       <PageHead
         title="Create account"
-        text="For a customer, a team or a project. You can change everything except the initial credit later."
+        text="An account for a customer, team or project. You can edit everything later except the initial credit."
       />
       <CreateForm onCreated={setCreated} />
     </>
@@ -95,13 +95,7 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
             {...form.getInputProps('isInviting', { type: 'checkbox' })}
           />
           {form.values.isInviting && (
-            <TextInput
-              label="Email of the owner"
-              type="email"
-              required
-              autoComplete="off"
-              {...form.getInputProps('email')}
-            />
+            <TextInput label="Owner email" type="email" required autoComplete="off" {...form.getInputProps('email')} />
           )}
           <FormFailure failure={create.error} fields={Object.keys(blank)} />
           <FormActions label="Create account" cancelTo="/accounts" isPending={create.isPending} isDisabled={!isReady} />
@@ -164,7 +158,7 @@ function Invitation({ account, email }: { account: AccountShape; email: string }
           <Stack>
             {invite.error !== null && <Alert color="yellow">The account was created, but the invitation failed:</Alert>}
             <TextInput
-              label="Email of the owner"
+              label="Owner email"
               type="email"
               value={address}
               onChange={({ currentTarget }) => setAddress(currentTarget.value)}

@@ -39,7 +39,7 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
   const mayChange = useMayChange(account);
   const fields = [...Object.keys(initialValues), ...budgetFields];
   const change = useChange((body: object) => call('PATCH /accounts/{id}', { id: account.id, body }), {
-    done: 'Account updated.',
+    done: 'Account saved.',
     onDone,
   });
   const faultsOf = (failure: unknown) =>
@@ -71,7 +71,7 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
         </Fieldset>
         <TagsInput
           label="Warn at (%)"
-          description="Events report when this much of an allowance, quota or budget is used. Press Enter to add one."
+          description="Send an event when this share of an allowance, quota or budget is used. Press Enter to add a percentage."
           acceptValueOnBlur
           {...form.getInputProps('warns_at')}
         />
@@ -107,7 +107,7 @@ export function TermFields({ form }: FieldsProps) {
     <>
       <TextInput
         label="Allowance (USD)"
-        description="Maximum spend per period. Empty: limited only by the balance."
+        description="Maximum spend per period. Leave empty to limit spend by the balance only."
         inputMode="decimal"
         {...form.getInputProps('allowance')}
       />
@@ -135,13 +135,13 @@ function TagRuleFields({ form }: FieldsProps) {
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
         <TagsInput
           label="Required tags"
-          description="Requests without one of these are rejected."
+          description="Requests that lack one of these tags are rejected."
           acceptValueOnBlur
           {...form.getInputProps('tags_required')}
         />
         <TagsInput
           label="Pinned tags"
-          description="Clients cannot set these."
+          description="Clients cannot set these tags."
           acceptValueOnBlur
           {...form.getInputProps('tags_pinned')}
         />

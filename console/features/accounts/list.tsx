@@ -119,7 +119,7 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
       align: 'right',
       show: ({ available, pays_from: payer }) =>
         payer === 'parent' ? (
-          <Hint title="The account above pays.">–</Hint>
+          <Hint title="Paid by the parent account.">–</Hint>
         ) : (
           <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
         ),
@@ -143,7 +143,7 @@ function parentColumn(rows: readonly AccountShape[]): Column<AccountShape> {
   const names = new Map(rows.map(({ id, name }) => [id, name]));
   return {
     name: 'parent',
-    label: 'Account above',
+    label: 'Parent account',
     from: 'lg',
     show: ({ parent }) =>
       parent !== null && (

@@ -6,7 +6,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetText } from '../../budgets.ts';
-import { countRequests, dayBefore } from '../../figures.ts';
+import { countOf, dayBefore } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -44,7 +44,7 @@ export function AccountShow() {
       <PageHead title={data.name} actions={<Actions account={data} />} />
       <Stack>
         {data.is_disabled_above && (
-          <Alert color="yellow">An account above is disabled: requests with keys of this account are rejected.</Alert>
+          <Alert color="yellow">A parent account is disabled. Requests with keys of this account are rejected.</Alert>
         )}
         {data.pays_from === 'own' && <FundsNotices account={data} />}
         <AccountContent account={data} />
@@ -69,7 +69,7 @@ function AccountContent({ account }: { account: AccountShape }) {
   return (
     <>
       <Tiles account={account} of={of} />
-      {hasBelow && <Hint>Cost and usage include the accounts below.</Hint>}
+      {hasBelow && <Hint>Cost and usage include sub-accounts.</Hint>}
       <UseOverTime of={of} />
       {(hasBelow || mayCreate) && <AccountsBelow account={account} below={below} />}
     </>
@@ -119,7 +119,7 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
       <StatTile
         label="Cost (30 days, UTC)"
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: countRequests(data.total.messages) })}
+        {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
       />
     </SimpleGrid>
   );
@@ -165,11 +165,11 @@ function Settings({ account }: { account: AccountShape }) {
           { name: 'Allowance', value: <Allowance account={account} /> },
           {
             name: 'Paid by',
-            value: account.pays_from === 'own' ? 'Its own balance' : 'The account above',
+            value: account.pays_from === 'own' ? 'Own balance' : 'Parent account',
           },
           account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },
-          { name: 'Warns at', value: list(account.warns_at.map((percent) => `${percent}%`)) },
+          { name: 'Warning thresholds', value: list(account.warns_at.map((percent) => `${percent}%`)) },
           { name: 'Tags', value: list(tagTexts(account.tags)) },
           { name: 'Required tags', value: list(account.tags_required) },
           { name: 'Pinned tags', value: list(account.tags_pinned) },

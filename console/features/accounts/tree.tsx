@@ -11,7 +11,7 @@ import { UsedBar } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
 
-const payerLabels = { own: 'Its own balance', parent: 'The account above' };
+const payerLabels = { own: 'Own balance', parent: 'Parent account' };
 
 const ofOwners = ['low_balances', 'person_budget', 'warns_at'];
 const ofOwnersAbove = [...ofOwners, 'name', 'parent'];
@@ -31,7 +31,7 @@ export function AccountTrail({ account }: { account: AccountShape }) {
   const top = useAccount(parent?.parent ?? null);
   if (parent === null) return null;
   return (
-    <Breadcrumbs component="nav" aria-label="Accounts above" mb="xs" className="breadcrumbs">
+    <Breadcrumbs component="nav" aria-label="Parent accounts" mb="xs" className="breadcrumbs">
       {[...(top === null ? [] : [top]), parent].map(({ id, name }) => (
         <TextLink key={id} to={pathOf.account(id)} size="sm" className="wrap">
           {name}
@@ -69,7 +69,7 @@ export function AccountsBelow({ account, below }: AccountsBelowProps) {
   const levels = new Map(below.rows.map(({ id, parent }) => [id, parent === account.id ? 0 : 1]));
   return (
     <Section
-      title="Accounts below"
+      title="Sub-accounts"
       text="Departments and teams. Limits of this account apply to them, too."
       aside={
         role !== 'viewer' && (
@@ -78,7 +78,7 @@ export function AccountsBelow({ account, below }: AccountsBelowProps) {
       }
     >
       <DataTable
-        label="Accounts below"
+        label="Sub-accounts"
         rows={{ ...below, rows: inTreeOrder(below.rows, account.id) }}
         columns={[
           nameColumn(levels),
@@ -94,7 +94,7 @@ export function AccountsBelow({ account, below }: AccountsBelowProps) {
         ]}
         keyOf={({ id }) => id}
         linkTo={({ id }) => pathOf.account(id)}
-        empty={<Hint>No accounts below this one.</Hint>}
+        empty={<Hint>No sub-accounts yet.</Hint>}
       />
     </Section>
   );
@@ -141,14 +141,14 @@ interface PlaceFieldsProps {
   };
 }
 
-/** The account above and, for operators, whose balance pays. */
+/** The parent account and, for operators, whose balance pays. */
 export function PlaceFields({ form }: PlaceFieldsProps) {
   const { role } = useMe();
   const { parent } = form.values;
   return (
     <>
       <AccountSelect
-        label="Account above"
+        label="Parent account"
         description="The company or department that this account belongs to."
         placeholder="None"
         clearable={role === 'operator'}

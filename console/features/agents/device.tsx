@@ -16,10 +16,7 @@ export function DeviceShow() {
   const [code, setCode] = useState(given);
   return (
     <>
-      <PageHead
-        title="Sign in a coding agent"
-        text="Approve the sign-in that you have just begun on your own machine."
-      />
+      <PageHead title="Sign in a coding agent" text="Approve the sign-in that you started on your device." />
       <Card maw={560}>
         {code === '' ? <CodeForm onSubmit={setCode} /> : <Decision code={code} onOther={() => setCode('')} />}
       </Card>
@@ -39,7 +36,7 @@ function CodeForm({ onSubmit }: { onSubmit: (code: string) => void }) {
       <Stack>
         <TextInput
           label="Code"
-          description="The code that your coding agent shows, such as BCDF-GHJK."
+          description="The code shown by your coding agent, for example BCDF-GHJK."
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
           maxLength={16}
@@ -78,7 +75,7 @@ function Decision({ code, onOther }: { code: string; onOther: () => void }) {
       <Stack>
         <FailureNotice failure={shown.error} />
         <Group justify="flex-end">
-          <ActionButton label="Type another code" onClick={onOther} />
+          <ActionButton label="Enter another code" onClick={onOther} />
         </Group>
       </Stack>
     );
@@ -90,13 +87,13 @@ function Decision({ code, onOther }: { code: string; onOther: () => void }) {
         facts={[
           { name: 'Code', value: <Code fz="lg">{exact}</Code> },
           { name: 'Coding agent', value: clientLabels[client] },
-          { name: 'Address of the device', value: address },
-          { name: 'Asked', value: <When at={at} isRelative /> },
-          { name: 'Account that pays', value: me.account?.name ?? '' },
+          { name: 'IP address of the device', value: address },
+          { name: 'Requested', value: <When at={at} isRelative /> },
+          { name: 'Billed account', value: me.account?.name ?? '' },
         ]}
       />
       <Text size="sm">
-        Approve only if your coding agent shows this code now. Whoever uses the device can then spend in your name.
+        Approve only if your coding agent shows this code now. The device can then spend on your behalf.
       </Text>
       <FailureNotice failure={approving.error ?? denying.error} />
       <Group justify="flex-end">

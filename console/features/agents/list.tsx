@@ -45,8 +45,8 @@ export function AgentSignInList() {
     <>
       <PageHead
         title="Coding agents"
-        text="Sign-ins of coding agents. An API key of the user pays for their requests."
-        actions={!seesInstallation(me) && <ButtonLink label="Enter a code" variant="default" to="/device" />}
+        text="Coding agents that are signed in. Their requests are billed to an API key of the user."
+        actions={!seesInstallation(me) && <ButtonLink label="Enter code" variant="default" to="/device" />}
       />
       <DataTable
         label="Sign-ins of coding agents"
@@ -57,7 +57,7 @@ export function AgentSignInList() {
           <EmptyState
             icon="person"
             title="No sign-ins yet"
-            text="Users of accounts sign in with /login in Claude Code. The setting agent_sign_in allows it."
+            text="Account users sign in with /login in Claude Code. The setting agent_sign_in must allow it."
           />
         }
       />
@@ -82,7 +82,7 @@ function ClientCell({ signIn: { client, status } }: { signIn: AgentSignInShape }
 
 function Revoke({ signIn }: { signIn: AgentSignInShape }) {
   const revoking = useChange(() => call('POST /agent-sign-ins/{id}/revoke', { id: signIn.id, body: {} }), {
-    done: 'Sign-in ended.',
+    done: 'Sign-in revoked.',
   });
   return (
     <ConfirmButton
@@ -90,7 +90,7 @@ function Revoke({ signIn }: { signIn: AgentSignInShape }) {
       label="Revoke"
       aria-label={`Revoke ${clientLabels[signIn.client]}`}
       title={`Revoke the sign-in of ${clientLabels[signIn.client]}?`}
-      text="Its requests are rejected from now on. The user can sign in again."
+      text="New requests of this sign-in are rejected. The user can sign in again."
       change={revoking}
       input={undefined}
     />

@@ -56,7 +56,7 @@ function ObjectLink({ object }: { object: string }) {
 
 function Differences({ row }: { row: AuditShape }) {
   const differences = differencesOf(row);
-  if (differences.length === 0) return <Hint>No further details.</Hint>;
+  if (differences.length === 0) return <Hint>No more details.</Hint>;
   const [isMade, isGone] = [row.before === null, row.after === null];
   return (
     <Stack gap={4}>

@@ -29,7 +29,7 @@ export function AutoRecharge({ accountId, options }: AutoRechargeProps) {
   return (
     <Section
       title="Automatic recharge"
-      text="Charges the saved payment method when less than the threshold is available. Running requests wait for it."
+      text="Charges the saved payment method when available funds fall below the threshold. Running requests wait for the payment."
       aside={data !== undefined && <StateBadge recharge={data} />}
     >
       {data === undefined &&
@@ -63,7 +63,7 @@ function Problems({ recharge: { is_suspended: isSuspended, last_failure: failure
   return (
     <Alert color={isSuspended ? 'red' : 'orange'} icon={<Icon name="warning" />}>
       {isSuspended
-        ? 'Suspended after several failures. Check the payment method, then turn it on again. Last failure: '
+        ? 'Suspended after several failures. Check the payment method, then turn on automatic recharge again. Last failure: '
         : 'The last automatic recharge failed: '}
       {failure.message} <When at={failure.at} isRelative />
     </Alert>
@@ -103,7 +103,7 @@ function AutoRechargeForm({ recharge, options }: AutoRechargeFormProps) {
   const most = options.auto_recharges_per_day_max;
   const form = useForm({ initialValues: fieldsOf(recharge, most) });
   const change = useChange((body: object) => call('PATCH /accounts/{id}/auto-recharge', { id: account, body }), {
-    done: 'Automatic recharge updated.',
+    done: 'Automatic recharge saved.',
   });
   const method = methodText(recharge);
   const submit = form.onSubmit(({ threshold, amount, per_day_max: perDay }) =>
@@ -117,13 +117,13 @@ function AutoRechargeForm({ recharge, options }: AutoRechargeFormProps) {
       { onError: (failure) => form.setErrors(fieldFaults(failure, FIELDS) ?? {}) },
     ),
   );
-  if (most === 0 && !enabled) return <Hint>The operator of this installation does not allow automatic recharges.</Hint>;
+  if (most === 0 && !enabled) return <Hint>Automatic recharge is not available on this installation.</Hint>;
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="sm">
         <Hint>
           {method === null
-            ? 'No payment method is saved. Recharge once, or add a method under Payment methods.'
+            ? 'No saved payment method. Recharge once, or add a method under Payment methods.'
             : `Payment method: ${method}`}
         </Hint>
         <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm" style={{ alignItems: 'end' }}>

@@ -76,14 +76,14 @@ function MonthRows({ account, statement }: MonthRowsProps) {
   const isInstallation = seesInstallation(useMe());
   const journal = monthJournal(statement, account.created_at, Date.now());
   if (journal === null)
-    return <Hint>This month has too many transactions to show their balance by day. See all entries.</Hint>;
+    return <Hint>This month has too many transactions to show daily balances. See all entries.</Hint>;
   const { rows, hasEarlyRefunds } = journal;
   const digits = journalDigits(rows);
   const notes = [
     `Opening balance: ${formatMoney(statement.opening_balance, digits)}.`,
-    'The usage of a day (UTC) counts at its end.',
-    ...(hasEarlyRefunds ? ['Refunds and corrections reduce the usage of the day of their request.'] : []),
-    ...(hasPlanPaid(statement) ? ['It is what the balance paid, without what a plan paid.'] : []),
+    'Usage is posted at the end of each day (UTC).',
+    ...(hasEarlyRefunds ? ['Refunds and corrections reduce the usage on the day of the request.'] : []),
+    ...(hasPlanPaid(statement) ? ['Usage paid by a plan is not included.'] : []),
   ];
   return (
     <>
@@ -93,11 +93,7 @@ function MonthRows({ account, statement }: MonthRowsProps) {
         rows={{ rows, isLoading: false, failure: null, showMore: null, isLoadingMore: false, reload: () => {} }}
         keyOf={({ day, entry }) => (entry === null ? day : String(entry.seq))}
         empty={
-          <EmptyState
-            icon="wallet"
-            title="No transactions in this month"
-            text="Credits appear here, and usage by day."
-          />
+          <EmptyState icon="wallet" title="No transactions in this month" text="Credits and daily usage appear here." />
         }
       />
       <Hint size="xs">{notes.join(' ')}</Hint>

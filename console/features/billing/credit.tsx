@@ -48,7 +48,9 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
     id: account.id,
     onDone: ({ repeated }) => {
       notifications.show({
-        message: repeated ? 'This reference was already credited. The balance did not change.' : 'Balance updated.',
+        message: repeated
+          ? 'Credit with this reference was already added. The balance did not change.'
+          : 'Balance updated.',
         color: repeated ? 'yellow' : 'road',
       });
       onDone();
@@ -102,7 +104,7 @@ function MoreFields({ form }: { form: UseFormReturnType<typeof blank> }) {
       <NativeSelect label="Type" data={optionsOf(creditKindLabels)} {...form.getInputProps('kind')} />
       <TextInput
         label="Reference"
-        description="Invoice or transfer number. A reference credits this account only once."
+        description="Invoice or transfer number. Each reference can be credited only once per account."
         {...form.getInputProps('reference')}
       />
       <TextInput

@@ -21,7 +21,7 @@ export function LowBalances({ account }: { account: AccountShape }) {
       title="Low balance notices"
       text={
         <>
-          A notice is sent when the available funds fall below one of these amounts, to the{' '}
+          When available funds fall below one of these amounts, a notice is sent to the{' '}
           <TextLink to="/destinations" underline="always">
             destinations of notifications
           </TextLink>
@@ -43,7 +43,7 @@ function LowBalancesForm({ account: { id, low_balances: before } }: { account: A
   const [amounts, setAmounts] = useState(before);
   const change = useChange(
     () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts.map((text) => text.replace(/^\$/, '')) } }),
-    { done: 'Low balance notices updated.' },
+    { done: 'Low balance notices saved.' },
   );
   return (
     <form

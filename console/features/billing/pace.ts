@@ -1,6 +1,7 @@
 // How long a balance lasts, in words. The forecast is the service's, so that every page says the same. Pure.
 
 import type { ForecastShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 
 const LONG_DAYS = 365;
 
@@ -19,8 +20,4 @@ export function daysLeftText({ state, days_left: left }: ForecastShape): string 
 export function durationText(days: number): string {
   if (days < 1) return countOf(Math.max(1, Math.floor(days * 24)), 'hour');
   return countOf(Math.floor(days), 'day');
-}
-
-function countOf(count: number, word: string): string {
-  return count === 1 ? `1 ${word}` : `${count} ${word}s`;
 }

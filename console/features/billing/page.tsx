@@ -15,8 +15,8 @@ const pageTitles = { billing: 'Billing', plan: 'Plan', payments: 'Payments', tra
 const pageTexts = {
   billing: 'Available funds, recharges, and holds of running requests.',
   plan: 'Allowances that pay for requests before the balance does.',
-  payments: 'Recharges and other payments, with their receipts.',
-  transactions: 'Every change of the balance: credits and the cost of each request.',
+  payments: 'Recharges and other payments, with receipts.',
+  transactions: 'Every balance change: credits and the cost of each request.',
 };
 const linkLabels = { ...pageTitles, billing: 'Overview' };
 
@@ -90,7 +90,7 @@ export function FundsNotices({ account }: { account: AccountShape }) {
       )}
       {isOwing && (
         <Notice
-          text={`The account owes ${formatMoney(account.debt)}: a payment was refunded or disputed after it was spent. The next credit pays it first.`}
+          text={`The account owes ${formatMoney(account.debt)} because a payment was refunded or disputed after it was spent. The next credit pays off this debt first.`}
         />
       )}
       <RefusedNotice account={account} />

@@ -69,7 +69,7 @@ function wordsOf(payment: PaymentShape, isCanceled: boolean, isLate: boolean): R
   if (mismatch !== null)
     return {
       title: 'Payment not credited',
-      text: `The payment does not match what was ordered: ${mismatch}. Contact the operator of this installation.`,
+      text: `The payment does not match the order: ${mismatch}. Contact the operator of this installation.`,
       color: 'orange',
       icon: warning,
     };
@@ -86,8 +86,8 @@ function wordsOf(payment: PaymentShape, isCanceled: boolean, isLate: boolean): R
     return {
       title: 'Payment is being processed',
       text: isLate
-        ? 'Stripe has not confirmed it yet. Payments by bank can take days. The balance changes once it is confirmed.'
-        : 'Waiting for the confirmation of Stripe. This page updates by itself.',
+        ? 'Stripe has not confirmed this payment yet. Bank payments can take days. The balance is credited after confirmation.'
+        : 'Waiting for confirmation from Stripe. This page updates automatically.',
       color: 'blue',
       icon: isLate ? <Icon name="history" /> : <Loader size={18} />,
     };

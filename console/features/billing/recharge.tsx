@@ -18,7 +18,7 @@ export function Recharge({ options }: { options: PaymentOptionsShape }) {
   return (
     <Section
       title="Recharge"
-      {...(options.provider !== null && { text: 'You pay on a page of Stripe, by card or bank.' })}
+      {...(options.provider !== null && { text: 'Pay by card or bank on a page hosted by Stripe.' })}
     >
       {options.provider === null ? (
         <NoPayments instructions={options.instructions} />
@@ -34,7 +34,7 @@ function NoPayments({ instructions }: Pick<PaymentOptionsShape, 'instructions'>)
   return (
     <Stack gap="xs">
       {instructions === null ? (
-        <Hint>This installation takes no payments online. Ask its operator for credit, or redeem a code.</Hint>
+        <Hint>Online payments are not available. Ask the operator for credit, or redeem a code.</Hint>
       ) : (
         <Text size="sm" className="wrap" style={{ whiteSpace: 'pre-line' }}>
           {instructions}
@@ -51,11 +51,11 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
   const paying = useCreate('POST /payments', {
     onDone({ checkout_url: url }) {
       if (url !== null) window.location.assign(url);
-      else notifications.show({ message: 'This payment was already completed.', color: 'yellow' });
+      else notifications.show({ message: 'This payment is already complete.', color: 'yellow' });
     },
   });
   const amount = choice === OTHER ? typed.trim() : choice;
-  const range = `${formatMoney(minimum)} to ${formatMoney(maximum)}, without taxes`;
+  const range = `${formatMoney(minimum)} to ${formatMoney(maximum)}, excluding taxes`;
   return (
     <form
       onSubmit={(event) => {

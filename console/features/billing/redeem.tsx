@@ -18,7 +18,7 @@ export function Redeem({ accountId }: { accountId: string }) {
     onDone({ amount, repeated }) {
       notifications.show({
         message: repeated
-          ? 'This account redeemed the code before. The balance did not change.'
+          ? 'This account already redeemed this code. The balance did not change.'
           : `${formatMoney(amount)} was added to the balance.`,
         color: repeated ? 'yellow' : 'road',
       });
@@ -26,7 +26,7 @@ export function Redeem({ accountId }: { accountId: string }) {
     },
   });
   return (
-    <Section title="Redeem a code" text="A code adds its amount to the balance once.">
+    <Section title="Redeem code" text="Each code adds its amount to the balance once.">
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -52,7 +52,7 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
         moreCount={0}
       />
       <UsedTable
-        title="Usage of accounts below"
+        title="Usage by sub-account"
         head="Account"
         rows={statement.below.map(({ account: id, name, pays_from: payer, ...used }) => ({
           name: payer === 'own' ? `${name} (paid by its own balance)` : name,
@@ -63,9 +63,9 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
         moreCount={0}
       />
       <UsedTable
-        title={`Usage by tag ${tagName}${statement.below.length > 0 ? ', with accounts below' : ''}`}
+        title={`Usage by tag ${tagName}${statement.below.length > 0 ? ', including sub-accounts' : ''}`}
         head="Value"
-        rows={statement.by_tag.map(({ tag, ...used }) => ({ name: tag ?? 'Without the tag', id: tag ?? '', used }))}
+        rows={statement.by_tag.map(({ tag, ...used }) => ({ name: tag ?? 'No tag', id: tag ?? '', used }))}
         total={statement.usage_with_below}
         moreCount={statement.tags - statement.by_tag.length}
       />
@@ -193,7 +193,7 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
       )}
       {hasMore && (
         <Hint size="xs" mt="xs">
-          Only the newest are listed. See Transactions for all of them.
+          Only the newest entries are listed. See Transactions for all entries.
         </Hint>
       )}
     </section>
@@ -260,7 +260,8 @@ function Payments({ statement: { payments } }: { statement: StatementShape }) {
         ]}
       />
       <Hint size="xs" mt="xs">
-        Begun in this month and paid, as they are now. Taxes and fees are no part of the balance.
+        Paid payments that were started in this month, with their current amounts. Taxes and fees are not part of the
+        balance.
       </Hint>
     </section>
   );

@@ -111,7 +111,7 @@ function StatementBody({ account, statement, tagName }: StatementBodyProps) {
   const names = useNames(statement.by_key.map(({ key }) => ({ key, account: null })));
   return (
     <Stack gap="lg">
-      {!statement.is_over && <Hint>This month is not over. The closing balance is the current balance.</Hint>}
+      {!statement.is_over && <Hint>This month is in progress. The closing balance is the current balance.</Hint>}
       <StatementPaper account={account} statement={statement} tagName={tagName} nameOfKey={names.key} />
     </Stack>
   );

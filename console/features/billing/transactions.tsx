@@ -29,7 +29,7 @@ export function Journal({ accountId }: { accountId: string }) {
           id={accountId}
           query={query}
           columns={csvColumns}
-          fileName={`journal-${accountId}.csv`}
+          fileName={`transactions-${accountId}.csv`}
         />
       </Group>
       <DataTable

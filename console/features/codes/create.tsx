@@ -3,7 +3,7 @@
 import { Alert, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount } from '../../figures.ts';
+import { countOf, formatCount } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { digitsOf, nanoOf, usdOf } from '../../money.ts';
@@ -18,7 +18,7 @@ import { useCreate } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
 import { countOrNull } from '../models/form-values.ts';
 
-const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that are sold' };
+const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that you sell' };
 const blank = { name: '', amount: '', count: '', kind: 'promotion', expires_at: '', once_per_account: false, note: '' };
 const FIELDS = Object.keys(blank);
 
@@ -44,7 +44,7 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
       <Stack>
         <TextInput
           label="Name"
-          description="For operators only."
+          description="Visible to operators only."
           required
           data-autofocus
           autoComplete="off"
@@ -65,7 +65,7 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
             required
             {...form.getInputProps('count')}
           />
-          <NativeSelect label="Type of the credit" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
+          <NativeSelect label="Credit type" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
           <DayField label="Expiration date" note="00:00" {...form.getInputProps('expires_at')} />
         </SimpleGrid>
         <TextInput
@@ -75,12 +75,12 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
         />
         <Switch
           label="One per account"
-          description="An account can redeem only one code of the batch."
+          description="Each account can redeem only one code of this batch."
           {...form.getInputProps('once_per_account', { type: 'checkbox' })}
         />
         {total > 0n && (
           <Text size="sm">
-            {'All codes together are worth '}
+            {'Total value: '}
             <Money usd={usdOf(total)} digits={digitsOf([usdOf(total)])} />.
           </Text>
         )}
@@ -129,9 +129,9 @@ export function CreatedCodes({ batch, onDone }: { batch: CreatedCodeBatchShape; 
         The codes are shown only once. Download them before you close this dialog.
       </Alert>
       <Textarea
-        label={codes.length === 1 ? '1 code' : `${formatCount(codes.length)} codes`}
+        label={countOf(codes.length, 'code')}
         {...(codes.length > CODES_SHOWN_MAX && {
-          description: `The first ${formatCount(CODES_SHOWN_MAX)}. The CSV file has all of them.`,
+          description: `The first ${formatCount(CODES_SHOWN_MAX)}. The CSV file contains all codes.`,
         })}
         readOnly
         rows={Math.min(10, codes.length)}

@@ -24,7 +24,7 @@ export function CodeBatchList() {
     <>
       <PageHead
         title="Redemption codes"
-        text="A code adds its amount to the balance of the account that redeems it, once. Codes are created in batches and stored as hashes."
+        text="Each code adds its amount to the balance of the account that redeems it. Codes are created in batches and stored as hashes."
         actions={create}
       />
       <DataTable
@@ -37,7 +37,7 @@ export function CodeBatchList() {
           <EmptyState
             icon="gift"
             title="No codes yet"
-            text="Create a batch of codes to sell credit or to give it away."
+            text="Create a batch of codes to sell credit or give it away."
             action={create || undefined}
           />
         }

@@ -62,7 +62,7 @@ function StatusButton({ batch: { id, name, status } }: { batch: CodeBatchShape }
     <ConfirmButton
       label="Revoke"
       title={`Revoke the codes of ${name}?`}
-      text="Codes that are not redeemed can no longer be redeemed. Redeemed credit stays. You can enable the batch again."
+      text="Unredeemed codes stop working. Redeemed credit is not affected. You can enable the batch again."
       change={change}
       input={'disabled'}
     />
@@ -77,7 +77,7 @@ function BatchFacts({ batch }: { batch: CodeBatchShape }) {
         facts={[
           { name: 'Amount of each code', value: <Money usd={batch.amount} /> },
           { name: 'Redeemed', value: `${formatCount(batch.redeemed)} of ${formatCount(batch.count)}` },
-          { name: 'Type of the credit', value: entryKindLabels[batch.kind] },
+          { name: 'Credit type', value: entryKindLabels[batch.kind] },
           { name: 'Expires', value: <When at={batch.expires_at} /> },
           { name: 'One per account', value: batch.once_per_account ? 'Yes' : 'No' },
           batch.note === null ? null : { name: 'Note', value: batch.note },

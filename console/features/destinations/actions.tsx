@@ -35,7 +35,7 @@ function EditForm({ destination, onDone }: ActionProps & { onDone: () => void })
     initialValues: { name: destination.name, address: shown, types: destination.types },
   });
   const change = useChange((body: object) => call('PATCH /destinations/{id}', { id, body }), {
-    done: 'Destination updated.',
+    done: 'Destination saved.',
     onDone,
   });
   const submit = form.onSubmit(({ name, address, types }) => {
@@ -76,8 +76,8 @@ export function ToggleDestination({ destination: { id, status } }: ActionProps) 
       title={isEnabled ? 'Disable this destination?' : 'Enable this destination?'}
       text={
         isEnabled
-          ? 'Later events are not sent to it. What waits is kept, and is sent when you enable it again.'
-          : 'What waits is sent now. Events that happened while it was disabled are not.'
+          ? 'New events are not sent to it. Pending deliveries are kept, and are sent when you enable it again.'
+          : 'Pending deliveries are sent now. Events that occurred while it was disabled are not sent.'
       }
       {...(!isEnabled && { color: 'road' })}
       change={change}
@@ -111,9 +111,7 @@ function Rotation({ id, onDone }: { id: string; onDone: () => void }) {
       }}
     >
       <Stack>
-        <Text size="sm">
-          Messages are signed with both secrets for 24 hours. A secret that was replaced before stops working now.
-        </Text>
+        <Text size="sm">Webhooks are signed with both secrets for 24 hours. Older secrets stop working now.</Text>
         <FailureNotice failure={rotate.error} />
         <FormActions label="Rotate secret" onCancel={onDone} isPending={rotate.isPending} />
       </Stack>

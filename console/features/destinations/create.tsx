@@ -54,7 +54,7 @@ function NewDestination({ onCreated }: { onCreated: (created: CreatedDestination
   }));
   return (
     <>
-      <PageHead title="Create destination" text="It gets the events that happen from now on." />
+      <PageHead title="Create destination" text="It receives events that occur after its creation." />
       <Card maw={820} p="lg" component="form" onSubmit={submit} noValidate>
         <Stack>
           <Stack gap={4}>
@@ -64,7 +64,7 @@ function NewDestination({ onCreated }: { onCreated: (created: CreatedDestination
               value={kind}
               onChange={(value) => form.setValues({ kind: value as Kind, address: '' })}
             />
-            {signIn?.password_reset === false && <Hint size="xs">Mail is not set up on this installation.</Hint>}
+            {signIn?.password_reset === false && <Hint size="xs">Email is not set up on this installation.</Hint>}
             {form.errors['kind'] !== undefined && (
               <Text c="red" size="sm">
                 {form.errors['kind']}
@@ -74,8 +74,8 @@ function NewDestination({ onCreated }: { onCreated: (created: CreatedDestination
           {me.account === null && (
             <AccountSelect
               label="Account"
-              description="Whose events it gets. Without an account: those of the installation and of all accounts, for operators."
-              placeholder="All, for operators"
+              description="The account whose events are sent. Without an account, operators receive the events of the installation and of all accounts."
+              placeholder="All (operators only)"
               clearable
               {...form.getInputProps('account')}
               value={account || null}
@@ -85,7 +85,7 @@ function NewDestination({ onCreated }: { onCreated: (created: CreatedDestination
           <AddressField kind={kind} account={me.account?.id ?? account} {...form.getInputProps('address')} />
           <TextInput
             label="Name"
-            description="Shown in this console only."
+            description="Shown only in this console."
             autoComplete="off"
             {...form.getInputProps('name')}
           />
@@ -147,7 +147,7 @@ export function AddressField({ kind, account, isChange = false, ...field }: Addr
   return (
     <Autocomplete
       {...input}
-      description={`An enabled user of the account. ${words.description}`}
+      description={`Must be an enabled user of the account. ${words.description}`}
       data={[...new Set(emails)]}
       onChange={onChange}
     />
@@ -165,8 +165,8 @@ function CreatedWebhook({ created }: { created: CreatedDestinationShape }) {
       <Stack maw={920}>
         <SecretOnce secret={created.secret ?? ''} label="Signing secret" />
         <Hint>
-          Verify the signature of each message with it, for example with a library of the Standard Webhooks
-          specification. Then send a test from the page of the destination.
+          Use it to verify the signature of each webhook, for example with a Standard Webhooks library. Then send a test
+          from the page of the destination.
         </Hint>
       </Stack>
     </>

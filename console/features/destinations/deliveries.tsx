@@ -22,7 +22,7 @@ export function DeliveryList() {
     <>
       <PageHead
         title="Deliveries"
-        text="Every event that was sent to a destination, with its attempts."
+        text="Events sent to destinations, with their delivery attempts."
         actions={<ButtonLink label="Destinations" variant="default" icon="send" to="/destinations" />}
       />
       <DeliveryFilters destination={destination} />
@@ -89,7 +89,7 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
           of="deliveries"
           icon="send"
           title="No deliveries yet"
-          text="They appear here when an event happens or a test is sent."
+          text="Deliveries appear here when an event occurs or a test is sent."
         />
       }
     />
@@ -98,5 +98,5 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
 
 export function NextAttempt({ delivery }: { delivery: DeliveryShape }) {
   if (delivery.next_attempt_at !== null) return <When at={delivery.next_attempt_at} isRelative />;
-  return delivery.status === 'pending' && <Hint>After an earlier event</Hint>;
+  return delivery.status === 'pending' && <Hint>Waits for an earlier event</Hint>;
 }

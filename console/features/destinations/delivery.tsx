@@ -39,7 +39,7 @@ function Details({ delivery }: { delivery: DeliveryShape }) {
   const me = useMe();
   const destinationName = useDestinationNames([delivery.destination]);
   const again = useChange(() => call('POST /deliveries/{id}/redeliver', { id: delivery.id, body: {} }), {
-    done: 'The event is sent again.',
+    done: 'The event will be sent again.',
   });
   const { id, type, timestamp, account, data, title, description } = delivery.event;
   return (
@@ -56,7 +56,7 @@ function Details({ delivery }: { delivery: DeliveryShape }) {
           actions={
             managesDestinations(me) && (
               <ActionButton
-                label="Send again"
+                label="Resend"
                 icon="refresh"
                 loading={again.isPending}
                 onClick={() => again.mutate(undefined)}
@@ -84,10 +84,10 @@ function Details({ delivery }: { delivery: DeliveryShape }) {
           ]}
         />
       </Section>
-      <Section title="Attempts" text="The latest ones, oldest first" isPadded={false}>
+      <Section title="Attempts" text="Latest attempts, oldest first" isPadded={false}>
         {delivery.attempts.length === 0 ? (
           <Hint px="md" pb="md">
-            None yet.
+            No attempts yet.
           </Hint>
         ) : (
           <PlainTable
@@ -98,7 +98,7 @@ function Details({ delivery }: { delivery: DeliveryShape }) {
           />
         )}
       </Section>
-      <Section title="Event as JSON" text="The body of a webhook message">
+      <Section title="Event payload" text="The JSON body of a webhook">
         <CodeBlock code={JSON.stringify({ id, type, timestamp, account, data }, null, 2)} />
       </Section>
     </Stack>

@@ -28,7 +28,7 @@ export function EventTypes({ patterns, onChange, isOfAccount, error }: EventType
         onChange={(value) => onChange(value === 'all' ? [ALL] : [])}
       >
         <Group mt={4}>
-          <Radio value="all" label="All, also those of later versions" />
+          <Radio value="all" label="All, including types added in later versions" />
           <Radio value="some" label="Selected" />
         </Group>
       </Radio.Group>

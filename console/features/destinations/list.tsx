@@ -28,12 +28,14 @@ export function DestinationList() {
       {...(account !== '' && { search: { account } })}
     />
   );
-  const noMatch = <NoMatches title="No matching destinations" text="The account has none." onClear={clear} />;
+  const noMatch = (
+    <NoMatches title="No matching destinations" text="The account has no destinations." onClear={clear} />
+  );
   return (
     <>
       <PageHead
         title="Notifications"
-        text="Destinations get a message when something happens: a low balance, a failed payment, a new API key."
+        text="Send events, such as a low balance or a failed payment, to email, chat or a webhook."
         actions={
           <>
             <ButtonLink label="Deliveries" variant="default" icon="list" to="/deliveries" />
@@ -59,7 +61,7 @@ export function DestinationList() {
             <EmptyState
               icon="send"
               title="No destinations yet"
-              text="Create one to be notified by mail, in a chat, or with a signed webhook to your own service."
+              text="Create a destination to be notified by email, in chat, or with a signed webhook."
               action={create}
             />
           )
@@ -97,7 +99,7 @@ export function DestinationStatus({ row }: { row: DestinationShape }) {
   return (
     <Stack gap={2} align="flex-start">
       <StatusBadge {...(isFailing ? { status: 'failed', label: 'Failing' } : { status: row.status })} />
-      {row.unsubscribed_at !== null && <Hint size="xs">Security only</Hint>}
+      {row.unsubscribed_at !== null && <Hint size="xs">Security emails only</Hint>}
       {row.disabled_reason !== null && (
         <Text size="xs" c="red" className="wrap" maw={220} visibleFrom="sm">
           {row.disabled_reason}

@@ -82,25 +82,25 @@ function Notices({ destination }: { destination: DestinationShape }) {
       {status === 'disabled' && (
         <Alert color="yellow" icon={<Icon name="warning" />}>
           {disabled_reason === null
-            ? 'This destination is disabled: nothing is sent.'
-            : `The service disabled this destination: ${disabled_reason}. What waits is sent when you enable it again.`}
+            ? 'This destination is disabled. Nothing is sent.'
+            : `The service disabled this destination: ${disabled_reason}. Pending deliveries are sent when you enable it again.`}
         </Alert>
       )}
       {isFailing && (
         <Alert color="red" icon={<Icon name="warning" />}>
-          All attempts have failed since <When at={failing_since} />. They are repeated for three days; then the
+          All attempts have failed since <When at={failing_since} />. Deliveries are retried for three days. Then the
           destination is disabled.
         </Alert>
       )}
       {unsubscribed_at !== null && (
         <Alert color="gray" icon={<Icon name="warning" />}>
-          The recipient unsubscribed on <When at={unsubscribed_at} /> and gets mails about security only. They can
-          subscribe again with the link of a mail.
+          The recipient unsubscribed on <When at={unsubscribed_at} /> and receives only security emails. They can
+          resubscribe with the link in an email.
         </Alert>
       )}
       {former_secret_expires_at !== null && (
         <Alert color="gray" icon={<Icon name="key" />}>
-          Messages are signed with the former secret, too, until <When at={former_secret_expires_at} />.
+          Webhooks are also signed with the previous secret until <When at={former_secret_expires_at} />.
         </Alert>
       )}
     </Stack>

@@ -2,22 +2,22 @@
 
 import type { DestinationShape, MeShape } from '../../../src/admin-api/shapes.ts';
 
-export const kindLabels = { webhook: 'Webhook', slack: 'Slack-compatible', mail: 'Mail' } as const;
+export const kindLabels = { webhook: 'Webhook', slack: 'Slack-compatible', mail: 'Email' } as const;
 
 export const addressTexts = {
   webhook: {
     label: 'URL',
-    description: 'Gets a POST with JSON and signatures (Standard Webhooks). Must be public and begin with https://.',
+    description: 'Receives signed JSON by POST (Standard Webhooks). Must be public and start with https://.',
     placeholder: 'https://example.com/turnpike',
   },
   slack: {
     label: 'URL of the incoming webhook',
-    description: 'Of Slack, or of a chat that accepts the same format. It is secret and is not shown again.',
+    description: 'From Slack, or a chat that accepts its format. The URL is a secret and is not shown again.',
     placeholder: 'https://hooks.slack.com/services/…',
   },
   mail: {
     label: 'Email',
-    description: 'Each mail has a link to unsubscribe, except those about security.',
+    description: 'Each email has an unsubscribe link, except security emails.',
     placeholder: 'ada@example.com',
   },
 } as const;

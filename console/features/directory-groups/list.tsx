@@ -17,7 +17,7 @@ import { useChange, useCreate, useGet, useList } from '../../queries.ts';
 import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
 const TEXT =
-  'At each single sign-on, the groups of a user in your directory decide their account and role. The lowest priority number decides the account.';
+  'At each single sign-on, the directory groups of a user set their account and role. The lowest priority number sets the account.';
 
 export function DirectoryGroupList() {
   const isOperator = useMe().role === 'operator';
@@ -70,7 +70,7 @@ function NameCell({ group: { name, status }, account }: { group: DirectoryGroupS
   return (
     <>
       <Text size="sm" fw={600} className="wrap">
-        {name === '*' ? 'Everybody else (*)' : name}
+        {name === '*' ? 'Everyone else (*)' : name}
       </Text>
       <Hint size="xs" hiddenFrom="sm" className="wrap">
         {status === 'enabled' ? account : `${account}, ${statusLabels[status]?.toLowerCase()}`}
@@ -126,7 +126,7 @@ function GroupForm({ onDone }: { onDone: () => void }) {
       <Stack gap="sm">
         <TextInput
           label="Name"
-          description="Exactly as your directory sends it. An asterisk (*) is every person who is in none of the other groups."
+          description="Exactly as your directory sends it. An asterisk (*) matches users who are in none of the other groups."
           required
           data-autofocus
           autoComplete="off"
@@ -136,7 +136,11 @@ function GroupForm({ onDone }: { onDone: () => void }) {
         <RoleFields roles={ROLES} form={form} faults={faults} />
         <Select
           label="Source"
-          description={isOfInstallation ? 'Operators and viewers need one source.' : 'Where the group must come from.'}
+          description={
+            isOfInstallation
+              ? 'Operators and viewers need one source.'
+              : 'The identity provider that must send the group.'
+          }
           allowDeselect={false}
           data={sources}
           value={isOfInstallation && source === ANY ? null : source}
@@ -145,7 +149,7 @@ function GroupForm({ onDone }: { onDone: () => void }) {
         />
         <NumberInput
           label="Priority"
-          description="Of several accounts, a user gets that of the lowest number."
+          description="If several groups match, the lowest number sets the account."
           min={1}
           max={1000}
           allowDecimal={false}

@@ -29,7 +29,7 @@ export function EventList() {
     <>
       <PageHead
         title="Events"
-        text="Events that destinations can be notified of."
+        text="Events that can be sent to destinations."
         actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
       />
       <FilterBar>
@@ -56,7 +56,7 @@ export function EventList() {
             of="events"
             icon="bell"
             title="No events yet"
-            text="A low balance, a new API key or a failed payment is listed here."
+            text="Events such as a low balance, a new API key or a failed payment appear here."
           />
         }
       />

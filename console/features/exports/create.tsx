@@ -54,8 +54,8 @@ export function ExportCreate() {
   const { kind, by, target, account } = form.values;
   const isMailOff = signIn?.password_reset === false;
   const targets = [
-    { value: 's3', label: 'Object store (S3)' },
-    { value: 'mail', label: 'Mail', disabled: isMailOff },
+    { value: 's3', label: 'Object storage (S3)' },
+    { value: 'mail', label: 'Email', disabled: isMailOff },
   ];
   return (
     <>
@@ -64,12 +64,17 @@ export function ExportCreate() {
         <Stack>
           <SegmentedControl aria-label="Content" data={optionsOf(kindLabels)} {...form.getInputProps('kind')} />
           {kind === 'costs' && (
-            <MultiSelect label="By" data={optionsOf(dimensionLabels)} maxValues={2} {...form.getInputProps('by')} />
+            <MultiSelect
+              label="Group by"
+              data={optionsOf(dimensionLabels)}
+              maxValues={2}
+              {...form.getInputProps('by')}
+            />
           )}
           {kind === 'costs' && by.includes('tag') && (
             <TextInput label="Tag name" autoComplete="off" required {...form.getInputProps('tag_name')} />
           )}
-          <SegmentedControl aria-label="Sent" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
+          <SegmentedControl aria-label="Frequency" data={optionsOf(everyLabels)} {...form.getInputProps('every')} />
           <SegmentedControl aria-label="Format" data={optionsOf(formatLabels)} {...form.getInputProps('format')} />
           {me.account === null && (
             <AccountSelect
@@ -82,17 +87,17 @@ export function ExportCreate() {
             />
           )}
           {(account !== '' || me.account !== null) && (
-            <Checkbox label="With the accounts below it" {...form.getInputProps('below', { type: 'checkbox' })} />
+            <Checkbox label="Include sub-accounts" {...form.getInputProps('below', { type: 'checkbox' })} />
           )}
           <TextInput label="Name" autoComplete="off" {...form.getInputProps('name')} />
-          <SegmentedControl aria-label="Target" data={targets} {...form.getInputProps('target')} />
-          {isMailOff && <Hint size="xs">Mail is not set up on this installation.</Hint>}
+          <SegmentedControl aria-label="Delivery" data={targets} {...form.getInputProps('target')} />
+          {isMailOff && <Hint size="xs">Email is not set up on this installation.</Hint>}
           {target === 's3' ? (
             <StoreFields form={form} />
           ) : (
             <TagsInput
               label="Email addresses"
-              description="They get a link to the file. Of an account, only its enabled people can."
+              description="Recipients get a link to the file. For an account, only its enabled users can be recipients."
               {...form.getInputProps('mail_to')}
             />
           )}

@@ -40,9 +40,14 @@ export function Download() {
           <Choice label="Content" value={kind} labels={kindLabels} onChange={setKind} />
           {kind === 'costs' && (
             <>
-              <Choice label="By" value={first} labels={dimensionLabels} onChange={(value) => setBy([value, second])} />
               <Choice
-                label="And by"
+                label="Group by"
+                value={first}
+                labels={dimensionLabels}
+                onChange={(value) => setBy([value, second])}
+              />
+              <Choice
+                label="Then by"
                 value={second}
                 labels={withoutDimension(first)}
                 onChange={(value) => setBy([first, value])}
@@ -65,8 +70,7 @@ export function Download() {
           </Button>
         </Group>
         <Hint size="xs">
-          Amounts equal the statements of the same month. A file of many requests takes minutes: the browser shows its
-          progress.
+          Amounts match the statements of the same month. A large file takes minutes. The browser shows the progress.
         </Hint>
       </Stack>
     </Section>
@@ -101,7 +105,7 @@ function Accounts({ account, setAccount, hasBelow, setBelow }: AccountsProps) {
       )}
       {(account !== '' || me.account !== null) && (
         <Checkbox
-          label="With the accounts below it"
+          label="Include sub-accounts"
           checked={hasBelow}
           onChange={({ currentTarget }) => setBelow(currentTarget.checked)}
           mb={8}

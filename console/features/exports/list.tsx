@@ -33,7 +33,7 @@ export function ExportList() {
           <EmptyState
             icon="calendar"
             title="No scheduled exports yet"
-            text="Create one to get each month or day as a file in an object store, or as a link by mail."
+            text="Create an export to receive a file for each month or day in object storage, or as a link by email."
             action={create}
           />
         }
@@ -56,9 +56,9 @@ function columnsFor(hasAccounts: boolean, names: Names): Column<ExportShape>[] {
       show: (row) => <NameLink to={pathOf.export(row.id)} name={nameOfExport(row)} note={targetOf(row)} />,
     },
     { name: 'kind', label: 'Content', from: 'sm', show: ({ kind }) => kindLabels[kind] },
-    { name: 'every', label: 'Sent', from: 'lg', show: ({ every }) => everyLabels[every] },
+    { name: 'every', label: 'Frequency', from: 'lg', show: ({ every }) => everyLabels[every] },
     ...(hasAccounts ? [account] : []),
     { name: 'status', label: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
-    timeColumn('due', 'Next', (row) => (row.status === 'enabled' ? row.due_at : null), { from: 'md' }),
+    timeColumn('due', 'Next run', (row) => (row.status === 'enabled' ? row.due_at : null), { from: 'md' }),
   ];
 }

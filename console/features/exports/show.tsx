@@ -4,6 +4,7 @@ import { Code, Group, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { ExportRunShape, ExportShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
@@ -58,9 +59,7 @@ function Details({ row }: { row: ExportShape }) {
           columns={columns}
           rows={runs}
           keyOf={({ period }) => period}
-          empty={
-            <EmptyState icon="history" title="No runs yet" text="The first file is sent when its period is over." />
-          }
+          empty={<EmptyState icon="history" title="No runs yet" text="The first file is sent when its period ends." />}
         />
       </div>
     </Stack>
@@ -70,9 +69,9 @@ function Details({ row }: { row: ExportShape }) {
 const columns: Column<ExportRunShape>[] = [
   { name: 'period', label: 'Period', show: ({ period }) => <span className="tabular">{period}</span> },
   { name: 'status', label: 'Status', show: (run) => <RunStatus run={run} /> },
-  { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => rows.toLocaleString('en-US') },
+  { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => formatCount(rows) },
   { name: 'files', label: 'Files', from: 'lg', align: 'right', show: ({ objects }) => objects.length },
-  timeColumn('done', 'Ended', ({ done_at }) => done_at, { from: 'md' }),
+  timeColumn('done', 'Completed', ({ done_at }) => done_at, { from: 'md' }),
 ];
 
 const statusOf = {
@@ -103,18 +102,18 @@ function Settings({ row }: { row: ExportShape }) {
   const names = useNames([{ account: row.account, key: null }]);
   const actorName = useActors([row.made_by]);
   const named = row.account === null ? 'All accounts' : names.account(row.account);
-  const account = row.below ? <>{named} and the accounts below it</> : named;
+  const account = row.below ? <>{named} and its sub-accounts</> : named;
   return (
     <Facts
       facts={[
         { name: 'Content', value: kindLabels[row.kind] },
-        row.by.length > 0 ? { name: 'By', value: row.by.map((name) => wordsOf(row, name)).join(', ') } : null,
+        row.by.length > 0 ? { name: 'Group by', value: row.by.map((name) => wordsOf(row, name)).join(', ') } : null,
         { name: 'Format', value: formatLabels[row.format] },
-        { name: 'Sent', value: everyLabels[row.every] },
+        { name: 'Frequency', value: everyLabels[row.every] },
         { name: row.target === 'mail' ? 'To' : 'Bucket', value: targetOf(row) },
         row.s3_endpoint === null ? null : { name: 'Endpoint', value: row.s3_endpoint },
         seesInstallation(me) || row.below ? { name: 'Account', value: account } : null,
-        { name: 'Next', value: <When at={row.status === 'enabled' ? row.due_at : null} /> },
+        { name: 'Next run', value: <When at={row.status === 'enabled' ? row.due_at : null} /> },
         { name: 'Created', value: <When at={row.created_at} /> },
         { name: 'Created by', value: actorName(row.made_by) },
       ]}
@@ -134,7 +133,7 @@ function Actions({ row: { id, status } }: { row: ExportShape }) {
       <ConfirmButton
         label={isEnabled ? 'Disable' : 'Enable'}
         title={isEnabled ? 'Disable this export?' : 'Enable this export?'}
-        text={isEnabled ? 'No further files are sent.' : 'The next file is that of the present period.'}
+        text={isEnabled ? 'No more files are sent.' : 'The next file covers the current period.'}
         {...(!isEnabled && { color: 'road' })}
         change={toggle}
         input={undefined}
@@ -143,7 +142,7 @@ function Actions({ row: { id, status } }: { row: ExportShape }) {
         <ConfirmButton
           label="Send now"
           title="Send the last period now?"
-          text="The file of the last period that is over is sent, also if it was sent before."
+          text="Sends the file of the last complete period, even if it was sent before."
           color="road"
           change={run}
           input={undefined}

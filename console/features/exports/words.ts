@@ -9,7 +9,7 @@ export const dimensionLabels = {
   account: 'Account',
   payer: 'Paying account',
   key: 'API key',
-  person: 'Person',
+  person: 'User',
   model: 'Model',
   provider: 'Provider',
   tag: 'Tag',

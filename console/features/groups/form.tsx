@@ -65,7 +65,7 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
         />
         <TagsInput
           label="Data residency"
-          description="Only providers whose residency is within these, such as eu. Leave empty for all providers."
+          description="Use only providers in these regions, such as eu. Leave empty to use all providers."
           acceptValueOnBlur
           {...form.getInputProps('residency')}
         />
@@ -96,7 +96,7 @@ function TierBoxes({ form }: { form: UseFormReturnType<Fields> }) {
   return (
     <Checkbox.Group
       label="Service tiers"
-      description="Requests may ask for these where the model has a price for them."
+      description="Requests can ask for these tiers if the model has a price for them."
       {...form.getInputProps('tiers')}
     >
       <Group mt="xs">

@@ -3,7 +3,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount } from '../../figures.ts';
+import { countOf, formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
@@ -12,8 +12,6 @@ import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { GroupForm } from './form.tsx';
 import { limitTexts } from './limits.ts';
-
-const modelCount = (count: number) => (count === 1 ? '1 model' : `${count} models`);
 
 const ALL_ROWS = { limit: 1000 };
 const COST_DAYS = 30;
@@ -136,7 +134,7 @@ function modelsColumn(models: readonly ModelShape[]): Column<GroupShape> {
       <NameLink
         to="/models"
         search={{ group: name }}
-        name={modelCount(models.filter((model) => model.groups.includes(name)).length)}
+        name={countOf(models.filter((model) => model.groups.includes(name)).length, 'model')}
         note={patterns.join(', ')}
       />
     ),

@@ -49,7 +49,7 @@ interface EditFieldsProps {
 function EditFields({ apiKey, groups, onDone }: EditFieldsProps) {
   const form = useForm<KeyValues>({ initialValues: valuesOf(apiKey, groups) });
   const change = useChange((body: object) => call('PATCH /keys/{id}', { id: apiKey.id, body }), {
-    done: 'API key updated. The change applies to new requests.',
+    done: 'API key saved. Changes apply to new requests.',
     onDone,
   });
   const fields = Object.keys(emptyValues);
@@ -101,7 +101,12 @@ export function RotateKey({ apiKey }: { apiKey: KeyShape }) {
   return (
     <>
       <ActionButton label="Rotate" onClick={dialog.open} />
-      <Modal opened={isOpen} onClose={close} title={rotated === null ? 'Rotate this API key?' : 'New secret'} size="lg">
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={rotated === null ? 'Rotate this API key?' : 'API key rotated'}
+        size="lg"
+      >
         {rotated === null ? (
           <RotateForm apiKey={apiKey} onRotated={setRotated} onCancel={close} />
         ) : (
@@ -123,7 +128,7 @@ function RotateForm({ apiKey, onRotated, onCancel }: RotateFormProps) {
   const rotate = useCreate('POST /keys/{id}/rotate', { id: apiKey.id, onDone: onRotated });
   return (
     <Stack>
-      <Text size="sm">The key gets a new secret. Its name, limits and usage stay the same.</Text>
+      <Text size="sm">Creates a new secret for this key. Its name, limits and usage stay the same.</Text>
       <NativeSelect
         label="Old secret expires"
         value={grace}

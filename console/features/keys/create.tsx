@@ -49,8 +49,8 @@ function NewKey({ onCreated }: { onCreated: (created: CreatedKeyShape) => void }
         title="Create API key"
         text={
           choosesAccount
-            ? 'Only the account is required, and only the account cannot be changed later.'
-            : 'All fields are optional, and can be changed later.'
+            ? 'Only the account is required. You can edit everything later except the account.'
+            : 'All fields are optional. You can edit them later.'
         }
       />
       <Card maw={720} p="lg" component="form" onSubmit={submit} noValidate>

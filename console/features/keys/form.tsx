@@ -96,7 +96,7 @@ function PersonField({ form }: { form: KeyForm }) {
   return (
     <NativeSelect
       label="Belongs to"
-      description="A user, whose budget applies, or the account: a service key keeps working when users leave."
+      description="A user, whose budget applies, or the account. A service key keeps working when users leave."
       data={[
         ...(person === '' && isOwnByDefault ? [{ value: '', label: 'You' }] : []),
         { value: person === '' && !isOwnByDefault ? '' : 'service', label: 'Service key' },
@@ -113,7 +113,7 @@ function QuotaFields({ form }: { form: KeyForm }) {
     <SimpleGrid cols={{ base: 1, xs: 2 }} style={{ alignItems: 'end' }}>
       <TextInput
         label="Quota (USD)"
-        description="Maximum spend. Empty: limited only by the balance."
+        description="Maximum spend. Leave empty to limit spend by the balance only."
         inputMode="decimal"
         placeholder="No limit"
         {...form.getInputProps('quota')}
@@ -149,7 +149,7 @@ function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: re
   return (
     <TagsInput
       label="Model access"
-      description="Model names, or patterns with * as a wildcard. Empty: all models of its groups."
+      description="Model names, or patterns with * as a wildcard. Leave empty to allow all models of its groups."
       placeholder={form.values.models.length === 0 ? '*' : ''}
       data={names}
       isDuplicate={(name, chosen) => chosen.includes(name)}
@@ -198,18 +198,18 @@ function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups
       </SimpleGrid>
       <MultiSelect
         label="Groups"
-        description="The first group that offers a model sets its price. Empty: all groups of the account."
+        description="The first group that offers a model sets its price. Leave empty to use all groups of the account."
         data={[...new Set([...accountGroups, ...form.values.groups])]}
         {...form.getInputProps('groups')}
       />
       <TagsInput
         label="Allowed origins"
-        description="Exact origins, for example https://app.example.com. Empty: any origin."
+        description="Exact origins, for example https://app.example.com. Leave empty to allow any origin."
         {...form.getInputProps('origins')}
       />
       <TagsInput
         label="Allowed IPs"
-        description="Addresses or CIDR ranges, for example 203.0.113.0/24. Empty: any address."
+        description="Addresses or CIDR ranges, for example 203.0.113.0/24. Leave empty to allow any address."
         {...form.getInputProps('addresses')}
       />
       {useMe().role !== 'member' && <TagsField {...form.getInputProps('tags')} />}

@@ -3,6 +3,7 @@
 import { Badge, Group, Progress, Stack, Text } from '@mantine/core';
 import { useEffect } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { countFilters, type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { keyStatusLabels, optionsOf, periodTexts } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -48,7 +49,7 @@ export function KeyList() {
       />
       {isFiltered && rows.found.showMore !== null && (
         <Hint size="xs" mt="xs" role="status">
-          {`Searched ${rows.count.toLocaleString()} keys so far. There are more.`}
+          {`Searched ${countOf(rows.count, 'key')} so far. There are more.`}
         </Hint>
       )}
     </>
@@ -198,13 +199,7 @@ function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; d
 
 function NoneFound({ count }: { count: number }) {
   const { clear } = useFilters();
-  return (
-    <NoMatches
-      title="No matching keys"
-      text={count === 1 ? 'Searched 1 key.' : `Searched ${count.toLocaleString()} keys.`}
-      onClear={clear}
-    />
-  );
+  return <NoMatches title="No matching keys" text={`Searched ${countOf(count, 'key')}.`} onClear={clear} />;
 }
 
 function NoKeys({ mayCreate }: { mayCreate: boolean }) {
@@ -212,7 +207,7 @@ function NoKeys({ mayCreate }: { mayCreate: boolean }) {
     <EmptyState
       icon="key"
       title="No API keys yet"
-      text="Create a key to let an application send requests. You can change its limits or revoke it at any time."
+      text="Create a key to let an application send requests. You can edit its limits or revoke it at any time."
       {...(mayCreate && { action: <CreateButton account="" /> })}
     />
   );

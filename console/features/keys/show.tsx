@@ -4,6 +4,7 @@ import { Alert, Card, Code, Group, SimpleGrid, Stack, Text } from '@mantine/core
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
+import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, sumDigitsOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
@@ -159,7 +160,7 @@ function Limits({ apiKey }: { apiKey: KeyShape }) {
   const me = useMe();
   const names = useNames([{ account: apiKey.account, key: null }]);
   const actorName = useActors([apiKey.made_by, apiKey.person]);
-  const limit = (figure: number | null) => figure?.toLocaleString('en-US') ?? 'No limit';
+  const limit = (figure: number | null) => (figure === null ? 'No limit' : formatCount(figure));
   return (
     <Card>
       <Heading mb="sm">Limits</Heading>

@@ -102,7 +102,7 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
       </SimpleGrid>
       {timeline.counted_since > timeline.since && (
         <Hint size="xs">
-          {'Figures start at'} <When at={timeline.counted_since} />
+          {'Data starts at'} <When at={timeline.counted_since} />
         </Hint>
       )}
     </>

@@ -3,6 +3,7 @@
 import { Badge, Card, Group, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { PriceComparisonShape, PriceDifferenceShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { useMe } from '../../me.tsx';
 import { formatRate } from '../../money.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -28,7 +29,7 @@ export function useComparison(isWanted = true): UseQueryResult<PriceComparisonSh
 export function ModelComparison() {
   const { role } = useMe();
   const answer = useComparison();
-  const apply = useReview({ done: 'Price updated.' });
+  const apply = useReview({ done: 'Price saved.' });
   const rows = {
     rows: comparePrices(answer.data?.differences ?? []),
     isLoading: answer.isLoading,
@@ -39,10 +40,10 @@ export function ModelComparison() {
   };
   return (
     <Stack>
-      <Hint>Prices and costs that differ from the price list in use.</Hint>
+      <Hint>Prices and costs that differ from the current price list.</Hint>
       <FailureNotice failure={apply.failure} />
       <DataTable
-        label="Prices and costs that differ from the price list in use."
+        label="Prices and costs that differ from the current price list."
         rows={rows}
         columns={[whatColumn(role === 'operator' ? apply : null), ...columns]}
         keyOf={({ model, route }) => `${model} ${route}`}
@@ -50,7 +51,7 @@ export function ModelComparison() {
           <EmptyState
             icon="check"
             title="All prices match the price list"
-            text="A new version of the service brings a new price list. It never changes your prices by itself."
+            text="New versions of the service include a new price list. Your prices never change automatically."
           />
         }
       />
@@ -138,7 +139,7 @@ const columns: Column<ComparedPrice>[] = [
 
 function shownPart(part: string, value: string | null): string {
   if (value === null) return 'none';
-  return part === 'long_context.above' ? `${Number(value).toLocaleString('en-US')} tokens` : formatRate(value);
+  return part === 'long_context.above' ? countOf(Number(value), 'token') : formatRate(value);
 }
 
 /** Replaces the whole price, or the whole cost of a route, with the listed one. */

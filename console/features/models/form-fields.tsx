@@ -46,7 +46,7 @@ export function PriceFieldset({ form, path, hasExtras }: { form: Form; path: str
           ))}
           <TextInput
             label="Web search, per thousand"
-            description="Empty: requests with web search are rejected."
+            description="Leave empty to reject requests with web search."
             inputMode="decimal"
             leftSection="$"
             maw={280}
@@ -95,8 +95,8 @@ export function RouteFieldset({ form, providers }: { form: Form; providers: read
       )}
       {routes.length > 1 && (
         <Switch
-          label="Prefer the faster of equal routes"
-          description="By the first-token time of recent streams. Otherwise by weight."
+          label="Prefer faster routes of equal priority"
+          description="By the time to first token of recent streams. Otherwise by weight."
           {...form.getInputProps('prefersLatency', { type: 'checkbox' })}
         />
       )}
@@ -141,11 +141,11 @@ function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
           <NativeSelect
             label="Provider"
-            data={[{ value: '', label: 'Choose a provider …' }, ...providers]}
+            data={[{ value: '', label: 'Choose a provider…' }, ...providers]}
             required
             {...field('provider')}
           />
-          <TextInput label="Upstream model" description="Empty: same as the name." {...field('model')} />
+          <TextInput label="Upstream model" description="Leave empty to use the model name." {...field('model')} />
         </SimpleGrid>
         <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm" style={{ alignItems: 'end' }}>
           <TextInput label="Priority" inputMode="numeric" {...field('priority')} />

@@ -50,7 +50,7 @@ function FromList({ form }: { form: UseFormReturnType<ModelFields> }) {
       <Select
         label="Start from the price list"
         description="Fills in the names, limits and prices of a known model."
-        placeholder="Choose a model …"
+        placeholder="Choose a model…"
         searchable
         clearable
         maw={480}
@@ -160,9 +160,7 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
           <TextInput
             label="Name"
             description={
-              isNew
-                ? 'Clients send this name in their requests.'
-                : 'The name cannot change. Add an alias for a second name.'
+              isNew ? 'Clients send this name in their requests.' : 'The name cannot be edited. Add an alias instead.'
             }
             required
             readOnly={!isNew}
@@ -173,7 +171,7 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
         </SimpleGrid>
         <TagsInput
           label="Aliases"
-          description="Other names for this model. Press Enter to add one."
+          description="Additional names for this model. Press Enter to add one."
           acceptValueOnBlur
           {...form.getInputProps('aliases')}
         />

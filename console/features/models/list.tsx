@@ -3,6 +3,7 @@
 import { Group, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, rateOfGroup } from '../../money.ts';
@@ -217,9 +218,7 @@ const nameColumn: Column<ModelShape> = {
       name={model.name}
       note={[
         ...(model.display_name === model.name ? [] : [model.display_name]),
-        ...(model.aliases.length === 0
-          ? []
-          : [model.aliases.length === 1 ? '1 alias' : `${model.aliases.length} aliases`]),
+        ...(model.aliases.length === 0 ? [] : [countOf(model.aliases.length, 'alias')]),
       ].join(' · ')}
     />
   ),
@@ -280,7 +279,7 @@ function NoModels() {
       icon="cube"
       title="No models yet"
       text="Add a provider, then choose its models from the price list."
-      action={role === 'operator' && <ButtonLink label="Add provider" to="/providers/new" />}
+      action={role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" />}
     />
   );
 }

@@ -129,7 +129,7 @@ function ModelFacts({ model }: { model: ModelShape }) {
         model.entry === null
           ? null
           : { name: 'Catalog entry', value: <NameLink to={pathOf.model(model.entry)} name={model.entry} /> },
-        model.prefer === 'latency' ? { name: 'Equal routes', value: 'By first-token time' } : null,
+        model.prefer === 'latency' ? { name: 'Routes of equal priority', value: 'By time to first token' } : null,
         { name: 'Created', value: <When at={model.created_at} /> },
       ]}
     />
@@ -175,13 +175,13 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
           ...(tiers.length === 0
             ? []
             : [
-                `Rates of a service tier (${tiers.join(', ')}) apply to requests for it, and to answers that the provider served in it.`,
+                `Rates of a service tier (${tiers.join(', ')}) apply to requests for it, and to responses that the provider served in it.`,
               ]),
           ...(!isInstallation ? [] : [sourceOf(model)]),
         ].join(' ')}
         {model.price_from !== null && (
           <>
-            {' In force since '}
+            {' Effective since '}
             <When at={model.price_from} />.
           </>
         )}
@@ -251,7 +251,7 @@ function ModelRoutes({ model }: { model: ModelShape }) {
   return (
     <Section
       title="Routes"
-      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight. Health is of the last 24 hours."
+      text="Lower priority numbers are tried first. Routes of equal priority share requests by weight. Health covers the last 24 hours."
       isPadded={false}
     >
       <PlainTable

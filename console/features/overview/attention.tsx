@@ -123,7 +123,7 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
     };
   return {
     title: `${name} is disabled`,
-    text: `Its usage in the last days was ${money(one.cost)}. Its keys are rejected.`,
+    text: `Its recent usage was ${money(one.cost)}. Its keys are rejected.`,
     link: { to: pathOf.account(one.account ?? ''), label: 'View account' },
   };
 }

@@ -3,7 +3,7 @@
 import { Box, Center, SimpleGrid } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import {
-  countRequests,
+  countOf,
   formatCompact,
   formatCount,
   formatMs,
@@ -231,7 +231,7 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
     kind: 'bar',
     isStacked: true,
     format: formatCount,
-    summary: `${countRequests(messages)}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
       { name: 'completed', label: 'Completed', color: 'road.6' },
       { name: 'failed', label: 'Failed', color: 'red.6' },

@@ -48,7 +48,7 @@ function GetKey() {
         <Text size="sm">The secret of the first key is in the file first-key.txt of the data directory.</Text>
       )}
       {role === 'viewer' ? (
-        <Text size="sm">Ask an operator or the owner of an account for a key.</Text>
+        <Text size="sm">Ask an operator or an account owner for a key.</Text>
       ) : (
         <Group>
           <ButtonLink label="Create API key" to="/keys/new" />

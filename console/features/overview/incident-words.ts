@@ -1,7 +1,7 @@
 // Incidents in words: what fails, whom it affects, and where to do something about it. Pure.
 
 import type { IncidentShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount, formatShare } from '../../figures.ts';
+import { countOf, formatCount, formatShare } from '../../figures.ts';
 import { errorLabel } from '../../labels.ts';
 import { formatMoney } from '../../money.ts';
 import { type Place, pathOf } from '../../parts/link.tsx';
@@ -66,10 +66,6 @@ export function incidentReach(incident: IncidentShape): string[] {
   if (kind === 'route_failing') parts.push('other routes answer');
   if (kind.endsWith('_refused') && cause !== null) parts.push(errorLabel(cause));
   return parts;
-}
-
-function countOf(count: number, word: string): string {
-  return count === 1 ? `1 ${word}` : `${formatCount(count)} ${word}s`;
 }
 
 export interface IncidentLink extends Place {

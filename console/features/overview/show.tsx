@@ -92,7 +92,7 @@ function Figures({ period, nowMs }: { period: OverviewPeriod; nowMs: number }) {
       {error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
       {!summary.isComplete && (
         <Alert color="yellow">
-          {`Figures start at ${formatAt(summary.countedSince, data.step, zone, true)}: earlier requests are no longer stored, or there are too many to count.`}
+          {`Data starts at ${formatAt(summary.countedSince, data.step, zone, true)}: earlier requests are no longer stored, or there are too many to count.`}
         </Alert>
       )}
       <SummaryTiles summary={summary} />

@@ -2,7 +2,7 @@
 
 import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
-import { countRequests, formatCount, formatShort } from '../../figures.ts';
+import { countOf, formatCount, formatShort } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { digitsOf, nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
@@ -21,8 +21,7 @@ type Grouping = 'model' | 'key' | 'account';
 export function TopLists({ since, period }: { since: string; period: OverviewPeriod }) {
   const isInstallation = seesInstallation(useMe());
   const { everyMs } = periods[period];
-  const exact = periods[period].step === 'day' ? undefined : 'true'; // days are counted in whole days, like the charts
-  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since, exact }, everyMs });
+  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since }, everyMs });
   const countedSince = top.data?.counted_since ?? null;
   const isPartial = countedSince !== null && Date.parse(countedSince) > Date.parse(since);
   const shared = {
@@ -100,7 +99,7 @@ function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; gro
             <Group gap="xs" wrap="nowrap">
               <Progress value={shareOf(row.cost, most)} size="sm" style={{ flex: 1 }} aria-hidden="true" />
               <Hint size="xs" className="tabular">
-                {countRequests(row.messages, formatShort)}
+                {countOf(row.messages, 'request', formatShort)}
               </Hint>
             </Group>
           </Box>

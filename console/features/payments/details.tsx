@@ -57,7 +57,7 @@ function Problems({ payment: { failure, mismatch } }: { payment: PaymentShape })
       )}
       {mismatch !== null && (
         <Alert color="orange" icon={<Icon name="warning" />} title="Not credited">
-          {`The payment does not match what was ordered: ${mismatch}`}
+          {`The payment does not match the order: ${mismatch}`}
         </Alert>
       )}
     </>

@@ -3,6 +3,7 @@
 import { Alert, Group, Stack, Table, Text, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { ImportedPeopleShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { type Role, useBaseUrl, useMe } from '../../me.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
@@ -57,7 +58,7 @@ function ImportForm({ onSubmit, isPending, failure }: FormStep<object>) {
         <RoleFields roles={roles} form={form} />
         <FailureNotice failure={failure} />
         <FormActions
-          label={rows.length < 2 ? 'Create invitations' : `Create ${rows.length} invitations`}
+          label={rows.length < 2 ? 'Create invitations' : `Create ${countOf(rows.length, 'invitation')}`}
           isPending={isPending}
           isDisabled={rows.length === 0 || tooMany !== null}
         />
@@ -108,8 +109,8 @@ function LinksNote() {
   useShownSecret();
   return (
     <Alert color="yellow" icon={<Icon name="warning" />}>
-      The one-time links are available only now. Download them before you close this dialog, unless this service sends
-      them by mail.
+      The one-time links are shown only once. Download them before you close this dialog, unless this service sends them
+      by email.
     </Alert>
   );
 }

@@ -76,9 +76,8 @@ export function PersonLink({ person, onDone }: { person: InvitedPersonShape; onD
 function OnlyMailed({ person, onDone }: { person: PersonShape; onDone: () => void }) {
   return (
     <Stack gap="md">
-      <Alert title={person.status === 'invited' ? `${person.email} is invited` : `${person.email} gets a link`}>
-        The link is in a mail to this address: nobody else sees it. If this service sends no mail, ask the people who
-        look after it for the link.
+      <Alert title={person.status === 'invited' ? `${person.email} invited` : `${person.email} receives a link`}>
+        The link was sent to this address only. If this service sends no email, ask its operator for the link.
       </Alert>
       <Group justify="flex-end">
         <ActionButton label="Done" isPrimary onClick={onDone} />

@@ -63,7 +63,7 @@ export function PersonList() {
           <EmptyState
             icon="people"
             title="No users yet"
-            text="Invite the users of this console. Each signs in as themselves, so the audit log shows who did what."
+            text="Invite the users of this console. Each user signs in separately, so the audit log shows who made each change."
             action={invite}
           />
         }
@@ -242,7 +242,7 @@ function DirectoryNote({ person }: { person: PersonShape }) {
         <Hint size="xs" className="wrap">{`Signs in at ${identity.issuer} as ${identity.subject}`}</Hint>
       )}
       {claimed_groups !== null && claimed_groups.length > 0 && (
-        <Hint size="xs" className="wrap">{`Groups at their last sign-in: ${claimed_groups.join(', ')}`}</Hint>
+        <Hint size="xs" className="wrap">{`Directory groups at the last sign-in: ${claimed_groups.join(', ')}`}</Hint>
       )}
     </>
   );
@@ -254,7 +254,7 @@ function UserForm({ person, isSelf }: { person: PersonShape; isSelf: boolean }) 
   const before = { name: person.name, role: person.role, tags: tagTexts(person.tags) };
   const form = useForm({ initialValues: before });
   const saving = useChange((body: object) => call('PATCH /people/{id}', { id: person.id, body }), {
-    done: 'User updated.',
+    done: 'User saved.',
   });
   const isManaged = person.managed_by === 'directory';
   const faults = fieldFaults(saving.error, Object.keys(before));

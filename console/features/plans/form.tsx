@@ -56,7 +56,7 @@ export function PlanForm({ plan, onDone }: PlanFormProps) {
         <AmountFields form={form} />
         <MultiSelect
           label="Groups"
-          description="The plan adds these groups to the account, and pays for their requests only. Empty: it pays for all groups of the account."
+          description="The plan adds these groups to the account, and pays for their requests only. Leave empty to include all groups of the account."
           data={[...new Set([...groups, ...form.values.groups])]}
           searchable
           {...form.getInputProps('groups')}
@@ -70,20 +70,20 @@ export function PlanForm({ plan, onDone }: PlanFormProps) {
               key={limit}
               label={limitLabels[limit]}
               inputMode="numeric"
-              placeholder="As in the group"
+              placeholder="Group limit"
               {...form.getInputProps(`limits.${limit}`)}
             />
           ))}
         </SimpleGrid>
         <TextInput
-          label="Price at Stripe"
-          description="The id of a monthly price. Without it, the plan is given by hand only."
+          label="Stripe price ID"
+          description="The ID of a monthly price. Without it, only operators can assign the plan."
           placeholder="price_…"
           {...form.getInputProps('stripe_price')}
         />
         <Switch
           label="Offered"
-          description="Account holders see the plan, and can buy it if it has a price at Stripe."
+          description="Account holders see the plan, and can buy it if it has a Stripe price."
           {...form.getInputProps('is_offered', { type: 'checkbox' })}
         />
         {faults === null && <FailureNotice failure={apply.failure} />}
@@ -103,7 +103,7 @@ function AmountFields({ form }: AmountFieldsProps) {
     <>
       <TextInput
         label="Price per month (USD)"
-        description="It must equal the price at Stripe, or the plan cannot be bought."
+        description="Must equal the Stripe price, or the plan cannot be bought."
         inputMode="decimal"
         maw={320}
         {...form.getInputProps('price')}

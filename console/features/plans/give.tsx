@@ -25,7 +25,7 @@ export function PlanGiveButton({ plan }: { plan: AccountPlanShape }) {
           variant="default"
           label="End plan"
           title="End the plan now?"
-          text="The balance pays for all further requests. What is left of the allowance is lost."
+          text="The balance pays for all further requests. The remaining allowance is lost."
           change={ending}
           input={undefined}
         />
@@ -33,8 +33,8 @@ export function PlanGiveButton({ plan }: { plan: AccountPlanShape }) {
       <DialogButton
         size="xs"
         leftSection={<Icon name={hasPlan ? 'pencil' : 'plus'} sizePx={16} />}
-        label={hasPlan ? 'Edit' : 'Give plan'}
-        title={hasPlan ? 'Edit plan' : 'Give plan'}
+        label={hasPlan ? 'Edit' : 'Assign plan'}
+        title={hasPlan ? 'Edit plan' : 'Assign plan'}
       >
         {(close) => <GiveForm plan={plan} onDone={close} />}
       </DialogButton>
@@ -47,7 +47,7 @@ function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void
   const initialValues = { plan: plan.plan ?? '', ends_at: plan.ends_at ?? '' };
   const form = useForm({ initialValues });
   const change = useChange((body: object) => call('PATCH /accounts/{id}/plan', { id: plan.account, body }), {
-    done: 'Plan updated.',
+    done: 'Plan saved.',
     onDone,
   });
   const submit = form.onSubmit(({ plan: name, ends_at: ends }) =>
@@ -64,7 +64,7 @@ function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void
       <Stack>
         <NativeSelect
           label="Plan"
-          description="A change keeps what is used, by the length of the window."
+          description="If you select another plan, usage in windows of the same length is kept."
           data={[
             ...(plan.plan === null ? [{ value: '', label: 'Choose a plan' }] : []),
             ...plans.map(({ name, title }) => ({ value: name, label: title })),
@@ -72,7 +72,11 @@ function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void
           data-autofocus
           {...form.getInputProps('plan')}
         />
-        <TimeField label="Ends" description="Empty: the plan does not end." {...form.getInputProps('ends_at')} />
+        <TimeField
+          label="Ends"
+          description="Leave empty for a plan without an end date."
+          {...form.getInputProps('ends_at')}
+        />
         <FormFailure failure={change.error} fields={FIELDS} />
         <FormActions
           label="Save"

@@ -25,7 +25,7 @@ export function PlanList() {
     <>
       <PageHead
         title="Plans"
-        text="A plan gives an account an allowance per window, which pays before the balance. Holders buy plans that are offered; operators give any plan by hand."
+        text="A plan gives an account an allowance per window, which pays before the balance. Account holders buy offered plans. Operators can assign any plan."
         actions={isOperator && add}
       />
       <Stack>
@@ -39,7 +39,7 @@ export function PlanList() {
             <EmptyState
               icon="calendar"
               title="No plans yet"
-              text="Create a plan, such as 40 USD of usage per month with at most 2 USD in 5 hours, and offer it or give it to accounts."
+              text="Create a plan, such as 40 USD of usage per month with at most 2 USD in 5 hours, and offer it or assign it to accounts."
               action={isOperator && add}
             />
           }
@@ -96,7 +96,7 @@ const columns: Column<PlanShape>[] = [
     label: 'Groups',
     from: 'md',
     show: ({ groups }) =>
-      groups.length === 0 ? <Hint>All of the account</Hint> : <Text size="sm">{groups.join(', ')}</Text>,
+      groups.length === 0 ? <Hint>All groups of the account</Hint> : <Text size="sm">{groups.join(', ')}</Text>,
   },
   { name: 'limits', label: 'Limits', from: 'lg', show: (plan) => <Limits plan={plan} /> },
   { name: 'offered', label: 'Sale', from: 'sm', show: (plan) => <SaleBadge plan={plan} /> },
@@ -104,7 +104,7 @@ const columns: Column<PlanShape>[] = [
 
 function Limits({ plan: { limits } }: { plan: PlanShape }) {
   const texts = limitTexts(limits);
-  return texts.length === 0 ? <Hint>As in the groups</Hint> : <Text size="sm">{texts.join(' · ')}</Text>;
+  return texts.length === 0 ? <Hint>Group limits</Hint> : <Text size="sm">{texts.join(' · ')}</Text>;
 }
 
 function SaleBadge({ plan: { offered: isOffered, for_sale: isForSale } }: { plan: PlanShape }) {

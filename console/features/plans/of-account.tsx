@@ -78,7 +78,7 @@ function PlanWindow({ window }: { window: AccountPlanShape['windows'][number] })
         <Money usd={remaining} digits={digits} />
         {' left · '}
         {resetsAt === null ? (
-          'begins with the next request'
+          'starts with the next request'
         ) : (
           <>
             resets <When at={resetsAt} isRelative />
@@ -93,12 +93,12 @@ function Overflow({ plan }: { plan: AccountPlanShape }) {
   const { role } = useMe();
   const change = useChange(
     (overflow: boolean) => call('PATCH /accounts/{id}/plan', { id: plan.account, body: { overflow } }),
-    { done: 'Plan updated.' },
+    { done: 'Plan saved.' },
   );
   return (
     <>
       <Switch
-        label="Pay from the balance when the plan is used up"
+        label="Use the balance when the plan is exhausted"
         description="Otherwise requests beyond the allowance are rejected until it resets."
         checked={plan.overflow === true}
         disabled={role === 'viewer' || change.isPending}

@@ -76,7 +76,7 @@ function OfferedPlan({ offered, plan, present }: OfferedPlanProps) {
 
 function Purchase({ offered, plan, present }: OfferedPlanProps) {
   const options = useGet('/payment-options').data;
-  if (plan.subscription?.next_plan === offered.name) return <Hint>The plan from the next month on.</Hint>;
-  if (!offered.for_sale || options?.provider == null) return <Hint>Ask the operator for it.</Hint>;
+  if (plan.subscription?.next_plan === offered.name) return <Hint>Your plan from next month.</Hint>;
+  if (!offered.for_sale || options?.provider == null) return <Hint>Ask the operator for this plan.</Hint>;
   return <BuyButton offered={offered} plan={plan} presentPrice={present?.price ?? null} />;
 }

@@ -58,8 +58,8 @@ function wordsOf(title: string, isActive: boolean, isCanceled: boolean, isLate: 
   return {
     title: 'Purchase is being processed',
     text: isLate
-      ? 'Stripe has not confirmed it yet. The plan begins once it is confirmed.'
-      : 'Waiting for the confirmation of Stripe. This page updates by itself.',
+      ? 'Stripe has not confirmed this purchase yet. The plan starts after confirmation.'
+      : 'Waiting for confirmation from Stripe. This page updates automatically.',
     color: 'blue',
     icon: isLate ? <Icon name="history" /> : <Loader size={18} />,
   };

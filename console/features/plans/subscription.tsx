@@ -61,7 +61,7 @@ function PlannedEnd({ plan: { account: id, subscription, paid_until: paidUntil }
         </Text>
         {mayChange && (
           <ActionButton
-            label={isCanceled ? 'Resume subscription' : 'Keep the present plan'}
+            label={isCanceled ? 'Resume subscription' : 'Keep current plan'}
             size="xs"
             onClick={() => resume.mutate(undefined)}
             loading={resume.isPending}
@@ -87,7 +87,7 @@ export function BuyButton({ offered: { name, title, price }, plan, presentPrice 
     onDone({ url, plan: { subscription } }) {
       if (url !== null) window.location.assign(url);
       else if (subscription?.next_plan === name)
-        notifications.show({ message: `The plan changes to ${title} with the next month.`, color: 'road' });
+        notifications.show({ message: `The plan changes to ${title} next month.`, color: 'road' });
       else notifications.show({ message: `The plan changes to ${title}.`, color: 'road' });
     },
   });
@@ -119,5 +119,5 @@ export function BuyButton({ offered: { name, title, price }, plan, presentPrice 
 function changeText(price: string, presentPrice: string | null): string {
   if (presentPrice !== null && nanoOf(price) < nanoOf(presentPrice))
     return 'The change applies at the end of the paid month. Nothing is charged until then.';
-  return `A new month begins now. Stripe charges ${formatMoney(price)}, less what is left of the present month. What is used stays used.`;
+  return `A new billing month starts now. Stripe charges ${formatMoney(price)}, less a credit for the rest of the current month. Used allowance stays used.`;
 }

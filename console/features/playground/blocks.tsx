@@ -40,7 +40,7 @@ export function BlockView({ block, inputText, isLast, isMarkdown = false }: Bloc
     }
     case 'thinking':
       return (
-        <Fold label={isLast ? 'Thinking …' : 'Thinking'} isOpen={isLast}>
+        <Fold label={isLast ? 'Thinking…' : 'Thinking'} isOpen={isLast}>
           <WrittenText text={String(block['thinking'] ?? '')} isDimmed />
         </Fold>
       );

@@ -79,7 +79,7 @@ export function Composer(props: ComposerProps) {
         ))}
         <Textarea
           aria-label="Your message"
-          placeholder={calls.length > 0 ? 'Optional text in addition to the tool result …' : 'Write a message …'}
+          placeholder={calls.length > 0 ? 'Optional text in addition to the tool result…' : 'Write a message…'}
           autosize
           minRows={2}
           maxRows={8}

@@ -32,7 +32,7 @@ export function KeyLine({ source }: { source: KeySource }) {
   if (shown === undefined)
     return (
       source.isReady && (
-        <Hint size="xs">{`The first message creates a key that can spend ${formatMoney(source.quota)} a day${payer}.`}</Hint>
+        <Hint size="xs">{`The first request creates a key that can spend ${formatMoney(source.quota)} per day${payer}.`}</Hint>
       )
     );
   return (
@@ -77,7 +77,7 @@ export function KeyNeeded({ source }: { source: KeySource }) {
   if (me.role === 'viewer')
     return (
       <Stack gap="sm" maw={420} mx="auto" w="100%">
-        <Text size="sm">Viewers cannot create API keys. Enter the secret of an existing key to send messages.</Text>
+        <Text size="sm">Viewers cannot create API keys. Enter the secret of an existing key to send requests.</Text>
         <EnterKey />
       </Stack>
     );
@@ -88,7 +88,7 @@ function AccountField({ source }: { source: KeySource }) {
   return (
     <AccountSelect
       label="Account"
-      description="The account that pays for the messages."
+      description="The account that pays for the requests."
       required
       maw={420}
       mx="auto"
@@ -109,7 +109,7 @@ function NextKey({ source }: { source: KeySource }) {
       {source.shown === undefined ? (
         <TextInput
           label="Spend limit per day (USD)"
-          description="For the key that the first message creates. The key expires after a day."
+          description="For the key that the first request creates. The key expires after one day."
           inputMode="decimal"
           value={source.quota}
           onChange={({ currentTarget }) => source.setQuota(currentTarget.value)}
@@ -138,7 +138,7 @@ function EnterKey() {
       <Stack gap="sm">
         <PasswordInput
           label="Existing API key"
-          description="It stays in the memory of this tab. Reloading the page discards it."
+          description="Kept in this tab only. Reloading the page discards it."
           autoComplete="off"
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
@@ -163,12 +163,12 @@ function KeyInUse({ source }: { source: KeySource }) {
   return (
     <Stack gap="sm">
       <Text size="sm" component="div">
-        In use: <Code>{`${secret.slice(0, PREFIX_CHARACTERS)}…`}</Code>
+        Current key: <Code>{`${secret.slice(0, PREFIX_CHARACTERS)}…`}</Code>
       </Text>
       {isTemporary && me.account === null && <AccountField source={source} />}
       {isTemporary && source.shown !== undefined && <QuotaOfKey apiKey={source.shown} />}
       <Group gap="xs">
-        {!isTemporary && <ActionButton label="Change key" size="xs" onClick={() => setKey(null)} />}
+        {!isTemporary && <ActionButton label="Use another key" size="xs" onClick={() => setKey(null)} />}
         {id !== null && me.role !== 'viewer' && (
           <ConfirmButton
             size="xs"

@@ -4,6 +4,7 @@ import { Box, Drawer, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } f
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { countOf } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
@@ -37,7 +38,7 @@ export function Playground() {
     <>
       <PageHead
         title="Playground"
-        text="Messages are billed like any other request."
+        text="Requests from here are billed as usual."
         actions={<ActionButton label="Settings" icon="sliders" onClick={drawer.open} />}
       />
       <Drawer opened={isOpen} onClose={drawer.close} position="right" title="Playground settings">
@@ -338,7 +339,7 @@ function RejectedMessage({ failure, onAgain, onTakeBack }: RejectedMessageProps)
       )}
       {todo !== undefined && <Text size="sm">{todo}</Text>}
       {failure.retryAfterSeconds !== null && (
-        <Text size="sm">{`Retry in ${failure.retryAfterSeconds} ${failure.retryAfterSeconds === 1 ? 'second' : 'seconds'}.`}</Text>
+        <Text size="sm">{`Retry in ${countOf(failure.retryAfterSeconds, 'second')}.`}</Text>
       )}
       {failure.code === 'insufficient_user_quota' && <ToBalance />}
     </RejectionAlert>

@@ -82,7 +82,7 @@ export function RunningAnswer({ answer }: { answer: Answer }) {
         <Loader size={12} />
       </Group>
       {answer.blocks.length === 0 ? (
-        <Hint>Waiting for the first token …</Hint>
+        <Hint>Waiting for the first token…</Hint>
       ) : (
         <AnswerBlocks answer={answer} isRunning />
       )}
@@ -144,7 +144,7 @@ function Cost({ requestId }: { requestId: string | null }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (requestId === null) return null;
-  if (record.data == null) return <> · {record.isError ? 'cost unknown' : 'calculating cost …'}</>;
+  if (record.data == null) return <> · {record.isError ? 'cost unknown' : 'calculating cost…'}</>;
   const { counted, isVisible } = record.data;
   return (
     <>

@@ -16,7 +16,7 @@ import { PasswordField, SignInFailure } from '../sign-in/password.tsx';
 import { useSession } from './sessions.tsx';
 
 const replaceText =
-  'The present app and its backup codes stop working. Until you confirm the new app, your password alone is enough.';
+  'The current app and its backup codes stop working. Until you confirm the new app, your password alone is enough.';
 const secondFactorText = 'Require a code from an authenticator app in addition to your password.';
 
 type Dialog = 'set-up' | 'replace' | 'turn-off' | 'new-codes' | null;
@@ -274,7 +274,7 @@ function PasswordPrompt({ text, asksCode = false, submit, color, onSubmit, isPen
         />
         {asksCode && (
           <TextInput
-            label="Code of the present app, or a backup code"
+            label="Code from the current app, or a backup code"
             value={code}
             onChange={(event) => setCode(event.currentTarget.value)}
             name="code"

@@ -19,7 +19,7 @@ export function ProfileSessions() {
   return (
     <Section
       title="Sessions"
-      text="A session ends after one week without use, or at the time shown here."
+      text="A session expires after one week of inactivity, or at the time shown here."
       aside={rows.length > 1 && <EndOthers />}
     >
       {sessions.isPending && <Loading rowCount={2} />}
@@ -56,7 +56,7 @@ const columns: Column<SessionShape>[] = [
     title: 'Updated at most once a day.',
     isRelative: true,
   }),
-  timeColumn('ends', 'Ends', ({ endsAt }) => endsAt, { from: 'sm', title: 'Use extends it by at most one week.' }),
+  timeColumn('ends', 'Ends', ({ endsAt }) => endsAt, { from: 'sm', title: 'Activity extends it by up to one week.' }),
   { name: 'end', label: '', align: 'right', show: (row) => !row.isCurrent && <EndSession row={row} /> },
 ];
 
@@ -74,7 +74,7 @@ function EndSession({ row }: { row: SessionShape }) {
 
 function EndOthers() {
   const ending = useChange(() => callSignIn('POST /revoke-other-sessions', { body: {} }), {
-    done: 'All other sessions have ended.',
+    done: 'All other sessions were signed out.',
   });
   return (
     <ConfirmButton

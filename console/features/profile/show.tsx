@@ -122,7 +122,7 @@ function PasswordForm({ onClose }: { onClose: () => void }) {
     validate: { newPassword: passwordFault },
   });
   const changing = useChange((values: typeof form.values) => callSignIn('POST /change-password', { body: values }), {
-    done: 'Password changed. All other sessions have ended.',
+    done: 'Password changed. All other sessions were signed out.',
     onDone: onClose,
   });
   const reason = changing.error instanceof ApiFailure ? changing.error.reason : null;

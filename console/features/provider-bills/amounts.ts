@@ -10,8 +10,8 @@ export function toNano(usd: string): string {
 export const partLabels: Readonly<Record<keyof ProviderBillShape['parts'], string>> = {
   rounding: 'Rounding',
   tiers: 'Service tiers not requested',
-  cancelled: 'Cancelled work',
-  beside: 'Traffic outside Turnpike',
+  cancelled: 'Canceled requests',
+  beside: 'Requests outside Turnpike',
   unknown_price: 'Routes without a cost',
   unexplained: 'Unexplained',
 };
@@ -20,7 +20,7 @@ export const partLabels: Readonly<Record<keyof ProviderBillShape['parts'], strin
 export const shortPartLabels: typeof partLabels = {
   rounding: 'Rounding',
   tiers: 'Tiers',
-  cancelled: 'Cancelled',
+  cancelled: 'Canceled',
   beside: 'Outside',
   unknown_price: 'No cost',
   unexplained: 'Unexplained',

@@ -20,7 +20,7 @@ export function ProviderBillList() {
     <>
       <PageHead
         title="Provider bills"
-        text="What providers billed each day (UTC), compared with the recorded provider costs."
+        text="Amounts that providers billed for each day (UTC), compared with recorded costs."
       />
       <FilterBar>
         <SelectFilter

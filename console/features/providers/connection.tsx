@@ -5,7 +5,7 @@ import { useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { CatalogShape, ProviderShape, ProviderTestShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
-import { formatMs } from '../../figures.ts';
+import { countOf, formatMs } from '../../figures.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -32,11 +32,12 @@ const privateHint = 'Required for private addresses such as 10.0.0.5 or localhos
 
 const addressHint = 'Base URL, for example https://api.example.com/v1 for Chat Completions.';
 
-const regionAddressHint = 'Empty: the provider’s own address for the region.';
+const regionAddressHint = 'Leave empty to use the provider’s own address for the region.';
 
 const nameExists = 'A provider with this name exists. Choose another name.';
 
-export const newKeyElsewhere = 'A new host needs the key or secret again: a stored one is never sent to another host.';
+export const newKeyElsewhere =
+  'Enter the key or secret again for a new host. A stored one is never sent to another host.';
 
 type PlaceMember = CatalogShape['provider_kinds'][number]['needs'][number];
 
@@ -267,7 +268,7 @@ function renamed(faults: Record<string, string>, fieldOf: (field: string) => str
   return Object.fromEntries(Object.entries(faults).map(([field, text]) => [fieldOf(field) ?? field, text]));
 }
 
-export const testingText = 'Sends a small request with each credential, free of charge.';
+export const testingText = 'Sends a small request, free of charge, with each credential.';
 
 /** Tests a provider, then refetches its health. */
 export function useProviderTest(onDone?: (result: ProviderTestShape) => void) {
@@ -300,7 +301,7 @@ export function TestResult({ result }: { result: ProviderTestShape }) {
       role="status"
     >
       <Text size="sm" className="wrap">
-        {ok ? models !== null && (models === 1 ? 'It lists 1 model.' : `It lists ${models} models.`) : message}
+        {ok ? models !== null && `It lists ${countOf(models, 'model')}.` : message}
       </Text>
       {credentials.length > 1 && (
         <List size="sm" mt="xs">

@@ -3,6 +3,7 @@
 import { Alert, Card, Checkbox, Group, NativeSelect, ScrollArea, Stack, Stepper, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { CatalogShape, ListedModelShape } from '../../../src/admin-api/shapes.ts';
+import { countOf } from '../../figures.ts';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet, useList } from '../../queries.ts';
@@ -56,7 +57,7 @@ export function ProviderCreate() {
   };
   return (
     <>
-      <PageHead title="Add provider" text="You can change everything later." />
+      <PageHead title="Create provider" text="You can edit everything later." />
       <FailureNotice failure={catalog.error} onRetry={() => void catalog.refetch()} />
       {catalog.data === undefined && catalog.error === null && <Loading />}
       {catalog.data !== undefined && (
@@ -190,7 +191,7 @@ function ModelChoice({ provider, kind }: { provider: string; kind: string }) {
   };
   return (
     <Stack mt="md" maw={720}>
-      <Hint>Models of the price list at their list prices. You can change prices and add models later.</Hint>
+      <Hint>Models of the price list at their list prices. You can edit prices and add models later.</Hint>
       <Group align="flex-end">
         <NativeSelect
           label="Vendor"
@@ -223,7 +224,7 @@ function ModelChoice({ provider, kind }: { provider: string; kind: string }) {
       <FailureNotice failure={apply.failure} />
       <Group>
         <ActionButton
-          label={chosen.size === 1 ? 'Add 1 model' : `Add ${chosen.size} models`}
+          label={`Add ${countOf(chosen.size, 'model')}`}
           isPrimary
           onClick={sell}
           disabled={chosen.size === 0}

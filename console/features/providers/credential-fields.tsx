@@ -47,12 +47,12 @@ const storedKey = (member: string, label: string, description: string): Record<s
   [member]: { label, description },
   field: {
     label: 'JSON field',
-    description: 'The field with the key, if the secret is a JSON object. Empty: the whole text is the key.',
+    description: 'The field with the key, if the secret is a JSON object. Leave empty if the whole text is the key.',
   },
 });
 
 const roleWords = {
-  role_arn: { label: 'Role ARN', description: 'The role to assume. Empty: none.' },
+  role_arn: { label: 'Role ARN', description: 'The role to assume. Optional.' },
   external_id: { label: 'External ID', description: 'Only with a role, if its trust policy requires one.' },
 };
 
@@ -62,7 +62,7 @@ const memberWords = {
   file: storedKey('path', 'File path', 'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES.'),
   aws_secret: {
     ...storedKey('secret', 'Secret', 'Name or ARN.'),
-    region: { label: 'Secret region', description: 'Empty: the region of the ARN, or AWS_REGION.' },
+    region: { label: 'Secret region', description: 'Leave empty to use the region of the ARN, or AWS_REGION.' },
   },
   google_secret: storedKey(
     'secret',
@@ -75,7 +75,10 @@ const memberWords = {
     field: { label: 'Field', description: 'The field of the secret with the key.' },
   },
   aws: {
-    profile: { label: 'Profile', description: 'From the AWS configuration files. Empty: the default chain.' },
+    profile: {
+      label: 'Profile',
+      description: 'From the AWS configuration files. Leave empty to use the default chain.',
+    },
     ...roleWords,
   },
   aws_keys: {
@@ -86,11 +89,11 @@ const memberWords = {
     path: {
       label: 'Credentials file',
       description:
-        'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES. Empty: application default credentials.',
+        'Absolute, in a directory of TURNPIKE_CREDENTIAL_DIRECTORIES. Leave empty to use application default credentials.',
     },
   },
   azure: {
-    client_id: { label: 'Client ID', description: 'Of a managed identity. Empty: the default identity.' },
+    client_id: { label: 'Client ID', description: 'Of a managed identity. Leave empty to use the default identity.' },
   },
   azure_client: {
     tenant_id: { label: 'Tenant ID', description: 'Directory (tenant) ID, a UUID.' },
@@ -206,7 +209,7 @@ function SecretField({ values: { auth, api_key }, isStored, keptHint, onChange, 
   const label = secretLabels[auth.type] ?? keyName;
   const noun = auth.type === '' ? 'key' : 'secret';
   const newLabel = `New ${auth.type === '' ? keyName : label.charAt(0).toLowerCase() + label.slice(1)}`;
-  const keepsIt = `Empty: the stored ${noun} does not change. ${keptHint}`.trim();
+  const keepsIt = `Leave empty to keep the stored ${noun}. ${keptHint}`.trim();
   return (
     <PasswordInput
       label={isStored ? newLabel : label}

@@ -29,7 +29,7 @@ export function ProviderList() {
   const providers = useList('/providers', { query: { limit: 200 }, everyMs: HEALTH_EVERY_MS });
   const costs = useCosts('model', COST_DAYS);
   const isSandboxOnly = providers.rows.length > 0 && providers.rows.every(({ kind }) => kind === 'sandbox');
-  const add = role === 'operator' && <ButtonLink label="Add provider" to="/providers/new" icon="plus" />;
+  const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
     <Stack>
       <PageHead title="Providers" text="Upstream providers and their health." actions={!isSandboxOnly && add} />

@@ -34,7 +34,7 @@ export function AdminReference({ openedId }: { openedId: string }) {
           name="search"
           also={{ api: 'admin' }}
           label="Search operations"
-          placeholder="key create, /usage, refund …"
+          placeholder="key create, /usage, refund…"
           w={420}
           maw="100%"
         />

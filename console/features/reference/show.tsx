@@ -76,7 +76,7 @@ function PublicReference() {
     <>
       <Section
         title="Messages API"
-        text="Clients of the Anthropic Messages API need only this base URL and a key. Clients of OpenAI Chat Completions append /v1."
+        text="Clients of the Anthropic Messages API need this base URL and a key. Clients of OpenAI Chat Completions append /v1."
       >
         <Group gap="xs">
           <Text size="sm">Base URL</Text>

@@ -44,7 +44,7 @@ export function RejectedList() {
     <>
       <PageHead
         title="Usage"
-        text="Requests that were rejected before they were accepted. Nothing is billed for them."
+        text="Requests that were rejected before processing. They are not billed."
         actions={<ActionButton label="Refresh" onClick={refresh} icon="refresh" />}
       />
       <UsageTabs current="rejected" />
@@ -61,7 +61,7 @@ export function RejectedList() {
               of="requests"
               icon="shield"
               title="No rejected requests"
-              text="Requests with a wrong API key, an unknown model or an empty balance are counted here."
+              text="Requests with an invalid API key, an unknown model or an exhausted balance are listed here."
             />
           }
         />

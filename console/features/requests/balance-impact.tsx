@@ -19,7 +19,7 @@ export function RequestMeters({ meters }: { meters: MetersShape | null }) {
   if (meters === null)
     return (
       <Section title="Balance impact">
-        <Hint>This record predates these figures.</Hint>
+        <Hint>The balance impact was not recorded for this request.</Hint>
       </Section>
     );
   const { balance, quota, allowance } = meters;

@@ -40,7 +40,7 @@ export function UsageFilters({ filters }: { filters: Filters }) {
         name="outcome"
         label="Status"
         w={undefined}
-        data={optionsOf({ ...outcomeLabels, not_completed: 'Not completed' })}
+        data={optionsOf({ ...outcomeLabels, not_completed: 'All errors' })}
       />
       <StatusFilter filters={filters} />
       <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
@@ -155,7 +155,7 @@ function KeyFilter({ filters: { values, set } }: { filters: Filters }) {
       searchable
       limit={100}
       data={isListed || key === null ? options : [{ value: key, label: key }, ...options]}
-      nothingFoundMessage={isLoading ? 'Loading …' : 'No matching API keys'}
+      nothingFoundMessage={isLoading ? 'Loading…' : 'No matching API keys'}
       onDropdownOpen={() => setOpened(true)}
       value={key}
       onChange={(chosen) => set({ key: chosen })}

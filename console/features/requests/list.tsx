@@ -121,7 +121,7 @@ function Empty() {
   return (
     <NoRows
       of="requests"
-      advice="Change or clear the filters. Requests that were rejected are counted under Rejected."
+      advice="Change or clear the filters. Rejected requests are listed under Rejected."
       icon="list"
       title="No requests yet"
       text="Each request appears here with its cost when it completes."

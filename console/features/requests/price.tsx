@@ -72,7 +72,7 @@ function PriceVersion({ tierText, from }: { tierText: string | null; from: strin
       {tierText}
       {from !== undefined && (
         <>
-          {' The price in force since '}
+          {' The price effective since '}
           <When at={from} isPrecise />
           {' applies.'}
         </>
@@ -83,7 +83,7 @@ function PriceVersion({ tierText, from }: { tierText: string | null; from: strin
 
 /** Why a request without rates cost nothing. */
 function freeText(receipt: ReceiptShape): string {
-  if (receipt.usage_source !== 'none') return 'This request used nothing that has a price.';
+  if (receipt.usage_source !== 'none') return 'This request used nothing that is billed.';
   if (receipt.outcome === 'completed') return 'The provider reported no tokens, so nothing is billed.';
   const reason = reasonOf(receipt);
   return `Nothing is billed: the request ended before any output${reason === null ? '' : ` (${reason})`}.`;

@@ -33,7 +33,11 @@ export function SessionShow() {
       {models.error !== null && <FailureNotice failure={models.error} onRetry={() => void models.refetch()} />}
       {models.error === null && models.data === undefined && <Loading />}
       {models.data?.total.messages === 0 && (
-        <EmptyState icon="search" title="Session not found" text="No request that you can see names this session." />
+        <EmptyState
+          icon="search"
+          title="Session not found"
+          text="This session has no requests, or you do not have access to them."
+        />
       )}
       {models.data !== undefined && models.data.total.messages > 0 && (
         <Stack gap="md">

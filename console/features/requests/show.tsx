@@ -277,7 +277,7 @@ export function RefundButton({ receipt }: { receipt: ReceiptShape }) {
   const left = nanoOf(receipt.cost) - nanoOf(receipt.written_off);
   if (left <= 0n) return null;
   return (
-    <DialogButton label="Refund …" title="Refund request">
+    <DialogButton label="Refund…" title="Refund request">
       {(close) => <RefundForm requestId={receipt.request_id} most={usdOf(left)} onDone={close} />}
     </DialogButton>
   );

@@ -4,7 +4,7 @@ import { Box, Card, Group, Select, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { countRequests, formatCount, formatShort } from '../../figures.ts';
+import { countOf, formatCount, formatShare, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
 import { optionsOf } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -88,7 +88,9 @@ export function UsageTotals({ summary, children }: UsageTotalsProps) {
       <Group justify="space-between" gap="md">
         <Group gap="lg">
           <Figure label="Requests">{formatCount(total.messages)}</Figure>
-          {failed !== null && <Figure label="Not completed">{formatCount(failed)}</Figure>}
+          {failed !== null && (
+            <Figure label="Error rate">{total.messages === 0 ? '–' : formatShare(failed / total.messages)}</Figure>
+          )}
           <Figure label="Cost">
             <Money usd={total.cost} isExact />
           </Figure>
@@ -158,8 +160,8 @@ function Histogram({ summary: { buckets, step_seconds: step } }: { summary: Usag
             style={{ flex: '1 1 0', display: 'flex', flexDirection: 'column', justifyContent: 'flex-end' }}
             title={[
               nameOf(at),
-              countRequests(messages),
-              ...(failed === null || failed === 0 ? [] : [`${formatCount(failed)} not completed`]),
+              countOf(messages, 'request'),
+              ...(failed === null || failed === 0 ? [] : [countOf(failed, 'error')]),
               formatMoney(cost),
             ].join(' · ')}
           >
@@ -198,7 +200,7 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
         rows={rows}
         keyOf={(row) => row[grouping] ?? ''}
         {...(data.groups > rows.length && {
-          note: `The ${formatCount(rows.length)} groups with the highest cost of ${formatCount(data.groups)}. The total has them all.`,
+          note: `The ${formatCount(rows.length)} groups with the highest cost, of ${formatCount(data.groups)}. The total includes all groups.`,
         })}
       />
     </Card>

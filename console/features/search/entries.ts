@@ -19,7 +19,7 @@ const actionLabels = {
   '/keys/new': 'Create API key',
   '/accounts/new': 'Create account',
   '/models/new': 'Create model',
-  '/providers/new': 'Add provider',
+  '/providers/new': 'Create provider',
   '/destinations/new': 'Create destination',
 } as Readonly<Record<string, string>>;
 

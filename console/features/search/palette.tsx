@@ -4,6 +4,7 @@
 import { Box, Group, Modal, ScrollArea, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { countOf } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
@@ -45,7 +46,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           variant="unstyled"
           px="xs"
           data-autofocus
-          placeholder="Pages, accounts, keys, models, request IDs …"
+          placeholder="Pages, accounts, keys, models, request IDs…"
           leftSection={<Icon name="search" />}
           value={text}
           onChange={({ currentTarget }) => {
@@ -60,7 +61,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           aria-controls={LIST_ID}
           aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
         />
-        <VisuallyHidden role="status">{`${entries.length} results`}</VisuallyHidden>
+        <VisuallyHidden role="status">{countOf(entries.length, 'result')}</VisuallyHidden>
         <ScrollArea.Autosize
           mah="60vh"
           viewportProps={{ tabIndex: 0 }}

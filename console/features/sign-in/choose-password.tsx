@@ -33,7 +33,7 @@ export function ChoosePassword({ title, text, label, accept, done, again }: Choo
     return (
       <Notice
         title="This link is no longer valid"
-        text="It was used, or it expired. Ask for a new one."
+        text="The link was used or has expired. Request a new one."
         to={again}
         label="Get a new link"
       />

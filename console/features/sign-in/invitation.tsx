@@ -47,7 +47,7 @@ function OpenedLink({ secret }: { secret: string }) {
     return (
       <Notice
         title="This link is no longer valid"
-        text="It was used, it expired, or a newer link replaced it. Ask the sender for a new one."
+        text="The link was used, expired, or was replaced by a newer one. Ask the sender for a new one."
       />
     );
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;

@@ -22,7 +22,7 @@ export function PasswordReset() {
         <ChoosePassword
           key={token}
           title="Choose a new password"
-          text="All of your sessions end. Your second factor stays."
+          text="This ends all of your sessions. Your second factor stays the same."
           label="Set password and sign in"
           accept={(password) => call('POST /password-resets/accept', { body: { token, password } })}
           done={{ title: 'Password changed', text: 'Sign in with your email address and your new password.' }}
@@ -42,8 +42,8 @@ function AskForLink() {
   if (asking.data !== undefined)
     return (
       <Notice
-        title="Check your mail"
-        text={`If ${asking.data.email} has an account here, a mail with a link to choose a new password is on its way. The link works for one hour.`}
+        title="Check your email"
+        text={`If ${asking.data.email} has an account, an email with a link to choose a new password is on its way. The link expires in one hour.`}
         label="Back to sign-in"
       />
     );
@@ -55,7 +55,7 @@ function AskForLink() {
           <Title order={1} size="h3">
             Forgot your password?
           </Title>
-          <Hint>Enter your email address to get a link with which you choose a new one.</Hint>
+          <Hint>Enter your email address to receive a link to choose a new password.</Hint>
         </Stack>
         <EmailField {...form.getInputProps('email')} error={faults?.['email']} />
         {faults === null && <SignInFailure failure={asking.error} />}

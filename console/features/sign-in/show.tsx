@@ -21,10 +21,10 @@ const issuerRefusals = {
   email_not_found: 'Your single sign-on provider did not send your email address.',
   email_changed: 'Your email address at the single sign-on provider has changed. Contact an operator.',
   store_unavailable: 'Sign-in is unavailable. Try again shortly.',
-  email_not_trusted: 'This single sign-on provider does not sign in people of your email domain. Try another one.',
+  email_not_trusted: 'This single sign-on provider does not accept your email domain. Try another one.',
   groups_unavailable: 'Your single sign-on provider did not send all of your groups. Contact an operator.',
   identity_taken: 'A user with your email address signs in with another single sign-on account. Contact an operator.',
-  no_place: 'None of your groups has access. Ask the people who look after your directory.',
+  no_place: 'None of your directory groups has access. Contact the administrator of your directory.',
   access_denied: 'You canceled the sign-in, or the single sign-on provider denied access.',
   state_mismatch: 'The sign-in timed out, or it was started in another window. Try again.',
   please_restart_the_process: 'The sign-in timed out, or it was started in another window. Try again.',
@@ -121,7 +121,7 @@ function FirstOperatorHint() {
   return (
     <Alert title="Set up Turnpike" icon={<Icon name="key" />}>
       {
-        'Open the setup link that the service printed at its first start. It is also in this file of the data directory:'
+        'Open the setup link that the service printed at its first start. The link is also in this file of the data directory:'
       }{' '}
       <Code>first-operator.txt</Code>
     </Alert>

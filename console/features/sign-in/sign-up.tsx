@@ -23,7 +23,7 @@ export function SignUp() {
         <ChoosePassword
           key={token}
           title="Choose a password"
-          text="Your email address is confirmed with it. You sign in with both."
+          text="This confirms your email address. You sign in with both."
           label="Create account and sign in"
           accept={(password) => call('POST /sign-ups/accept', { body: { token, password } })}
           done={{ title: 'Account created', text: 'Sign in with your email address and your new password.' }}
@@ -38,8 +38,7 @@ function AskForAccount() {
   const { data, error, refetch } = useGet('/sign-in');
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading />;
-  if (data.sign_up === null)
-    return <Notice title="Sign-up is not open" text="Ask the people who look after this service for an invitation." />;
+  if (data.sign_up === null) return <Notice title="Sign-up is not open" text="Ask the operator for an invitation." />;
   return <SignUpForm domains={data.sign_up.domains} />;
 }
 
@@ -55,8 +54,8 @@ function SignUpForm({ domains }: { domains: readonly string[] }) {
   if (asking.data !== undefined)
     return (
       <Notice
-        title="Check your mail"
-        text={`A mail to ${asking.data.email} has a link with which you confirm the address and choose a password. The link works for one day.`}
+        title="Check your email"
+        text={`Open the link in the email to ${asking.data.email} to confirm your address and choose a password. The link expires in one day.`}
         label="Back to sign-in"
       />
     );
@@ -70,7 +69,7 @@ function SignUpForm({ domains }: { domains: readonly string[] }) {
         <Stack gap="sm">
           <EmailField
             description={
-              domains.length === 0 ? 'You get a link there to confirm it.' : `An address at ${domains.join(' or ')}.`
+              domains.length === 0 ? 'You receive a link to confirm it.' : `Use an address at ${domains.join(' or ')}.`
             }
             {...form.getInputProps('email')}
             error={faults?.['email']}
@@ -85,7 +84,7 @@ function SignUpForm({ domains }: { domains: readonly string[] }) {
           />
           <TextInput
             label="Account name"
-            description="Your company or project. By default your own name."
+            description="Your company or project. Leave empty to use your name."
             name="account_name"
             autoComplete="organization"
             {...form.getInputProps('account_name')}

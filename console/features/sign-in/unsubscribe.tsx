@@ -15,7 +15,7 @@ export function Unsubscribe() {
   return (
     <Card p="lg">
       {token === '' ? (
-        <Notice title="Link missing" text="Open the link of the mail again." />
+        <Notice title="Link missing" text="Open the link in the email again." />
       ) : (
         <Choice key={token} token={token} />
       )}
@@ -29,23 +29,25 @@ function Choice({ token }: { token: string }) {
     mutationFn: (undo: boolean) => call('POST /unsubscribe', { body: { token, undo } }),
   });
   if (isLinkUnknown(choosing.error))
-    return <Notice title="This link is not valid" text="Use the link of a newer mail." />;
+    return <Notice title="This link is not valid" text="Use the link in a newer email." />;
   const { data } = choosing;
   const isUnsubscribed = data?.subscribed === false;
   return (
     <Stack gap="md">
       <Title order={1} size="h3">
-        {data === undefined ? 'Unsubscribe from these mails?' : isUnsubscribed ? 'Unsubscribed' : 'Subscribed again'}
+        {data === undefined ? 'Unsubscribe from these emails?' : isUnsubscribed ? 'Unsubscribed' : 'Resubscribed'}
       </Title>
       {data !== undefined && (
         <Text size="sm" role="status" className="wrap">
-          {isUnsubscribed ? `${data.email} gets no more of these mails.` : `${data.email} gets these mails again.`}
+          {isUnsubscribed
+            ? `${data.email} no longer receives these emails.`
+            : `${data.email} receives these emails again.`}
         </Text>
       )}
-      <Hint>Mails about the security of the account, such as new API keys, are sent in any case.</Hint>
+      <Hint>Emails about account security, such as new API keys, are always sent.</Hint>
       <SignInFailure failure={choosing.error} />
       <ActionButton
-        label={isUnsubscribed ? 'Subscribe again' : 'Unsubscribe'}
+        label={isUnsubscribed ? 'Resubscribe' : 'Unsubscribe'}
         isPrimary={!isUnsubscribed}
         fullWidth
         onClick={() => choosing.mutate(isUnsubscribed)}

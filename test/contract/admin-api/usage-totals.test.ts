@@ -125,20 +125,32 @@ test('the top usage by model, key and account agrees with the totals of each', a
   expect((since.body['total'] as Json)['messages']).toBe(3);
 });
 
-test('the top usage counts whole days, or exactly the records between two times', async () => {
-  const ask = async (query: string) => (await installation.ask('GET', `/api/v1/usage/top?${query}`)).body;
-  const [first] =
-    ((await installation.ask('GET', '/api/v1/usage?until=2026-11-20T23:59:59Z')).body['data'] as Json[]) ?? [];
-  const after = new Date(Date.parse(String(first?.['at'])) + 1).toISOString();
-  const messagesOf = (top: Json) => (top['total'] as Json)['messages'];
-  const [days, exact] = [await ask(`since=${after}`), await ask(`since=${after}&exact=true`)];
-  expect([messagesOf(days), days['counted_since']]).toEqual([6, null]);
-  expect([messagesOf(exact), exact['counted_since']]).toEqual([3, after]);
-  expect(messagesOf(await ask(`until=${first?.['at']}&exact=true`))).toBe(3);
-  const { total: _, ...lists } = exact;
-  expect(lists).toMatchObject({ keys: { groups: 2 }, models: { groups: 2 }, accounts: { groups: 2 } });
-  expect((await installation.ask('GET', '/api/v1/usage/top?exact=1')).status).toBe(400);
+test('totals and the top usage count exactly between two times, and the whole day of a date', async () => {
+  const ask = async (path: string, query: string) => {
+    const { body } = await installation.ask('GET', `/api/v1/usage/${path}?${query}`);
+    return [(body['total'] as Json)['messages'], body['counted_since']];
+  };
+  const last = (await installation.ask('GET', '/api/v1/usage?until=2026-11-20')).body['data'] as Json[];
+  expect(last).toHaveLength(3);
+  const at = String(last[0]?.['at']);
+  const after = new Date(Date.parse(at) + 1).toISOString();
+  for (const path of ['top', 'totals', 'summary']) {
+    expect([path, await ask(path, `since=${after}`)]).toEqual([path, [3, null]]);
+    expect([path, await ask(path, `until=${at}`)]).toEqual([path, [3, null]]);
+    expect([path, await ask(path, `since=${at}&until=${at}`)]).toEqual([path, [1, null]]);
+    expect([path, await ask(path, 'until=2026-11-20')]).toEqual([path, [3, null]]);
+    expect([path, await ask(path, 'until=2026-11-20T00:00:00Z')]).toEqual([path, [0, null]]);
+  }
+  for (const step of ['day', 'hour']) {
+    const query = `step=${step}&since=${at}&until=2026-11-21`;
+    const { body } = await installation.ask('GET', `/api/v1/usage/timeline?${query}`);
+    expect([step, sumOf(body['data'] as Json[])]).toEqual([step, 4]);
+  }
 });
+
+function sumOf(buckets: readonly Json[]): number {
+  return buckets.reduce((sum, { messages }) => sum + Number(messages), 0);
+}
 
 test('an owner sees the top usage of their account only, without margins', async () => {
   const headers = { authorization: `Bearer ${await tokenOf('owner')}` };

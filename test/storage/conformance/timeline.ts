@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
 import type { Outcome, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
-import { stepMs, type TimelineQuestion, type UsageBucket } from '../../../src/reports/reports.ts';
+import { stepMs, type TimelineQuestion, type UsageBucket, type UsageTotal } from '../../../src/reports/reports.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { allTimeline, allTotals, allUsage } from '../../support/everything.ts';
 import { makeRandom } from '../../support/random.ts';
@@ -16,6 +16,7 @@ const FIRST_DAY_MS = Math.floor(START_MS / DAY_MS) * DAY_MS;
 
 export function timelineConformance(open: OpenStores): void {
   timelineTests(open);
+  rangeTests(open);
   totalsTests(open);
 }
 
@@ -100,20 +101,25 @@ function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBuc
 }
 
 function bucketsOf(question: TimelineQuestion, records: readonly StoredUsageRecord[]): UsageBucket[] {
-  const { step, sinceMs, untilMs } = question;
+  const { step, sinceMs, untilMs, firstMs = 0, lastMs = untilMs } = question;
   const starts = Array.from({ length: (untilMs - sinceMs) / stepMs[step] }, (_, at) => sinceMs + at * stepMs[step]);
   return starts.map((atMs) =>
     bucketOf(
       atMs,
-      records.filter((one) => one.atMs >= atMs && one.atMs < atMs + stepMs[step]),
+      records
+        .filter((one) => one.atMs >= atMs && one.atMs < atMs + stepMs[step])
+        .filter((one) => one.atMs >= firstMs && one.atMs <= lastMs),
     ),
   );
 }
 
 const threeDays = { sinceMs: FIRST_DAY_MS - DAY_MS, untilMs: FIRST_DAY_MS + 5 * DAY_MS };
-const times: Pick<TimelineQuestion, 'step' | 'sinceMs' | 'untilMs'>[] = [
+const within = { firstMs: START_MS + HOUR_MS / 2, lastMs: START_MS + DAY_MS + HOUR_MS / 3 };
+const times: Omit<TimelineQuestion, 'account' | 'key' | 'madeBy' | 'model'>[] = [
   { step: 'day', ...threeDays },
+  { step: 'day', ...threeDays, ...within },
   { step: 'hour', ...threeDays },
+  { step: 'hour', ...threeDays, ...within },
   { step: 'five_minutes', sinceMs: FIRST_DAY_MS + 12 * HOUR_MS, untilMs: FIRST_DAY_MS + 30 * HOUR_MS },
   { step: 'minute', sinceMs: FIRST_DAY_MS + 12 * HOUR_MS, untilMs: FIRST_DAY_MS + 14 * HOUR_MS },
 ];
@@ -161,7 +167,8 @@ function timelineTests(open: OpenStores): void {
       await retention.forget('usage_records', retainedSinceMs);
     const kept = records.filter(({ atMs }) => atMs >= retainedSinceMs);
     expect(kept.length).toBeLessThan(records.length);
-    const [ofDays, ofHours] = times.map((time) => ({ ...allTimeline, ...time }));
+    const whole = times.filter(({ firstMs }) => firstMs === undefined);
+    const [ofDays, ofHours] = whole.map((time) => ({ ...allTimeline, ...time }));
     expect(await usage.readTimeline(ofHours as TimelineQuestion)).toEqual({
       countedSinceMs: retainedSinceMs,
       buckets: bucketsOf(ofHours as TimelineQuestion, kept),
@@ -174,6 +181,45 @@ function timelineTests(open: OpenStores): void {
     expect(days.buckets.map(({ failed }) => failed === null)).toEqual(
       days.buckets.map(({ atMs }) => atMs < retainedSinceMs),
     );
+  });
+}
+
+function rangeTests(open: OpenStores): void {
+  test('totals between two times equal their records, in every grouping and in two at once', async () => {
+    await using bench = await openWorkbench(open, 1_000_000);
+    const { accounts, keys, records } = await useAll(bench, 21);
+    const lastMs = bench.clock.nowMs();
+    const ranges = [
+      [START_MS + HOUR_MS, lastMs - HOUR_MS],
+      [FIRST_DAY_MS, FIRST_DAY_MS + DAY_MS - 1],
+      [FIRST_DAY_MS, lastMs],
+      [START_MS + 1, null],
+      [null, START_MS + HOUR_MS],
+      [lastMs, lastMs - 1],
+    ] as const;
+    const groupings = ['day', 'model', 'key', 'account', 'provider'] as const;
+    for (const [sinceMs, untilMs] of ranges)
+      for (const scope of [{}, { account: accounts[1] as number }, { key: keys[0] as number }, { model: 'big' }])
+        for (const groupBy of groupings)
+          for (const thenBy of [null, 'model', 'day'] as const) {
+            const asked = { ...allTotals, ...scope, sinceMs, untilMs, groupBy, thenBy, isExact: true };
+            const mine = records
+              .filter(({ atMs }) => atMs >= (sinceMs ?? 0) && atMs <= (untilMs ?? lastMs))
+              .filter((one) => asked.account === null || one.account === asked.account)
+              .filter((one) => asked.key === null || one.key === asked.key)
+              .filter((one) => asked.model === null || one.model === asked.model);
+            const totals = await bench.stores.usage.totalUsage(asked);
+            expect([asked, totals.whole, totals.countedSinceMs]).toEqual([asked, bucketOf(0, mine).total, 0]);
+            const nameOf = (row: UsageTotal | StoredUsageRecord, by: (typeof groupings)[number] | null) => {
+              if (by === null) return '';
+              if (by !== 'day') return String(row[by]);
+              return String('dayMs' in row ? row.dayMs : row.atMs - (row.atMs % DAY_MS));
+            };
+            const groupOf = (row: UsageTotal | StoredUsageRecord) => `${nameOf(row, groupBy)} ${nameOf(row, thenBy)}`;
+            const costs = Object.groupBy(mine, groupOf);
+            const right = Object.entries(costs).map(([name, of = []]) => [name, bucketOf(0, of).total.cost] as const);
+            expect(new Map(totals.rows.map((row) => [groupOf(row), row.cost]))).toEqual(new Map(right));
+          }
   });
 }
 
@@ -198,14 +244,14 @@ function totalsTests(open: OpenStores): void {
     const [sinceMs, untilMs] = [sorted[20] as number, sorted[45] as number];
     const scopes = [{}, { account: accounts[1] as number }, { key: keys[0] as number }, { model: 'big' }];
     for (const scope of scopes) {
-      const asked = { ...allTotals, ...scope, sinceMs, untilMs };
+      const asked = { ...allTotals, ...scope, sinceMs, untilMs, isExact: true };
       const mine = records
         .filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
         .filter((one) => asked.account === null || one.account === asked.account)
         .filter((one) => asked.key === null || one.key === asked.key)
         .filter((one) => asked.model === null || one.model === asked.model);
-      const top = await bench.stores.usage.topOfRecords(asked);
-      expect(top.countedSinceMs).toBe(sinceMs);
+      const top = await bench.stores.usage.topUsage(asked);
+      expect(top.countedSinceMs).toBe(0);
       expect({ ...top.whole }).toEqual({ ...bucketOf(0, mine).total });
       for (const name of ['model', 'key', 'account'] as const) {
         const rows = { model: top.models, key: top.keys, account: top.accounts }[name].rows;
@@ -219,12 +265,6 @@ function totalsTests(open: OpenStores): void {
           );
       }
     }
-    const [mine, everyone] = await Promise.all([
-      bench.stores.usage.topOfRecords({ ...allTotals, madeBy: 'tok_b' }),
-      bench.stores.usage.topOfRecords(allTotals),
-    ]);
-    expect(new Set(mine.keys.rows.map(({ key }) => key))).toEqual(new Set([keys[1], keys[4]] as number[]));
-    expect(everyone.whole).toEqual((await bench.stores.usage.topUsage(allTotals)).whole);
   });
 
   test('totals by write-off, without groups that have none', async () => {

@@ -26,6 +26,7 @@ import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
 import type { DailyTotal, LedgerReader, NewEntry, RowPage, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
+  divideRange,
   gatherTop,
   gatherTotals,
   type MonthStore,
@@ -411,6 +412,39 @@ function pageOf<Row extends { id: number }>(
   return { rows, last: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
 }
 
+type Totals = TopQuestion & { tagName?: string | null };
+
+/** Totals of whole days, or between two times. */
+function totalsOver(
+  tables: MemoryTables,
+  stored: () => StoredUsageRecord[],
+  isAsked: (of: { account: number; key: number }, question: Totals) => boolean,
+) {
+  const totalsOf = (question: Totals): UsageTotal[] =>
+    [...tables.totals.values()]
+      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
+      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
+      .map((total) =>
+        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
+      );
+  const inRange = (question: Totals): UsageTotal[] => {
+    const { days, edges } = divideRange(question);
+    const { model, tag = null, tagName = null } = question;
+    const ofRecords = stored()
+      .filter((record) => isAsked(record, question) && (model === null || record.model === model))
+      .filter(({ tags }) => tag === null || tags[tag.name] === tag.value)
+      .filter(({ atMs }) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs))
+      .map((record) => ({
+        ...totalOfRecord(record),
+        dayMs: record.atMs - (record.atMs % DAY_MS),
+        tag: tagName === null ? null : (record.tags[tagName] ?? null),
+      }));
+    return [...(days === null ? [] : totalsOf({ ...question, ...days })), ...ofRecords];
+  };
+  return { inRange, askedTotals: (question: Totals) => (question.isExact === true ? inRange : totalsOf)(question) };
+}
+
 function recordReads(tables: MemoryTables): UsageStore {
   const numberOf = makeNumbers<string>();
   const stored = (): StoredUsageRecord[] =>
@@ -422,14 +456,7 @@ function recordReads(tables: MemoryTables): UsageStore {
     (account === null || of.account === account || (below && isBelow(tables, of.account, account))) &&
     (key === null || of.key === key) &&
     (madeBy === null || isKeyOf(tables.keys.get(of.key) ?? { madeBy: null }, madeBy));
-  const totalsOf = (question: TopQuestion & { tagName?: string | null }): UsageTotal[] =>
-    [...tables.totals.values()]
-      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
-      .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
-      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
-      .map((total) =>
-        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
-      );
+  const { inRange, askedTotals } = totalsOver(tables, stored, isAsked);
   return {
     async listUsage(page) {
       const { outcome, sinceMs, untilMs, before, limit } = page;
@@ -453,7 +480,7 @@ function recordReads(tables: MemoryTables): UsageStore {
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
       const isByDay = question.groupBy === null || question.groupBy === 'day';
-      if (question.isOfDays) for (const total of totalsOf(question)) sum.add(isByDay ? total.dayMs : null, total, null);
+      if (question.isOfDays) for (const total of inRange(question)) sum.add(isByDay ? total.dayMs : null, total, null);
       else
         sumRecords(
           sum,
@@ -467,14 +494,8 @@ function recordReads(tables: MemoryTables): UsageStore {
         isAsked(of, question) && (question.model === null || of.model === question.model);
       return sumTimeline(tables, question, isOfQuestion);
     },
-    totalUsage: (question) => gatherTotals([totalsOf(question)], question),
-    topUsage: (question) => gatherTop([totalsOf(question)], question),
-    async topOfRecords(question) {
-      const records = stored()
-        .filter((record) => isAsked(record, question) && (question.model === null || record.model === question.model))
-        .filter(({ atMs }) => atMs >= (question.sinceMs ?? 0) && atMs <= (question.untilMs ?? Infinity));
-      return { ...(await gatherTop([records.map(totalOfRecord)], question)), countedSinceMs: question.sinceMs ?? 0 };
-    },
+    totalUsage: (question) => gatherTotals([askedTotals(question)], question),
+    topUsage: (question) => gatherTop([askedTotals(question)], question),
     listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;

@@ -1,8 +1,10 @@
 // Usage over time out of the in-memory tables: of all records, however many.
 
 import { integerOf } from '../../../src/base/checked-number.ts';
+import { DAY_MS } from '../../../src/base/clock.ts';
 import { retainedSinceNames, type UsageRecord } from '../../../src/ledger/ledger.ts';
 import {
+  divideRange,
   stepMs,
   type TimelineQuestion,
   TimelineSum,
@@ -23,15 +25,26 @@ export function sumTimeline(
 ): UsageTimeline {
   const retainedSinceMs = integerOf(tables.installation.get(retainedSinceNames.usage) ?? 0);
   const sum = new TimelineSum(question, Number.POSITIVE_INFINITY);
-  const records = [...tables.endings.values()].map(({ record }) => record).filter(isAsked);
+  const { firstMs = question.sinceMs, lastMs = question.untilMs - 1 } = question;
+  const records = [...tables.endings.values()]
+    .map(({ record }) => record)
+    .filter(({ atMs }) => atMs >= firstMs && atMs <= lastMs)
+    .filter(isAsked);
+  const { edges } = divideRange({ sinceMs: firstMs, untilMs: lastMs });
+  const isInEdge = (atMs: number) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs);
   if (question.step === 'day') {
     for (const total of [...tables.totals.values()].filter(isAsked))
-      sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
+      if (total.dayMs >= firstMs && total.dayMs + DAY_MS - 1 <= lastMs)
+        sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
     sum.failuresFrom(retainedSinceMs);
   } else sum.countFrom(retainedSinceMs);
   for (const record of records) {
     const { atMs, ...told } = partOfRecord(record, stepMs[question.step]);
-    sum.add(question.step === 'day' ? { ...told, atMs, total: timelinePart(atMs, {}).total } : { ...told, atMs });
+    sum.add(
+      question.step === 'day' && !isInEdge(record.atMs)
+        ? { ...told, atMs, total: timelinePart(atMs, {}).total }
+        : { ...told, atMs },
+    );
   }
   return sum.result();
 }

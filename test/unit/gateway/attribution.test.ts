@@ -2,6 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { type Caller, newKey, TagSets, tagSetOf, tagsText } from '../../../src/accounts/accounts.ts';
+import { DAY_MS } from '../../../src/base/clock.ts';
+import { OTHER_TAG_SET } from '../../../src/base/tag-set-numbers.ts';
 import { settingsFrom } from '../../../src/catalog/settings.ts';
 import { attribute } from '../../../src/gateway/attribution.ts';
 import type { ClientRequest } from '../../../src/gateway/gateway.ts';
@@ -56,4 +58,19 @@ test('totals distinguish the tags of the header, or those that the operator name
   const named = await attributed(callerOf({}), 'team=a,run=7', { tags_in_totals: ['team', 'user'] }, 'anna');
   expect(named.tagSet).toBe(tagSetOf(tagsText({ team: 'a', user: 'anna' })));
   expect((await attributed(callerOf({}), 'run=7', { tags_in_totals: ['team'] })).tagSet).toBe(0);
+});
+
+test('rows of totals are bounded by day and model, also for tags that are known', async () => {
+  const clock = manualClock(NOW_MS);
+  const gateway = { tagSets: new TagSets(memoryStores(clock).tagSets, 2, 1), clock };
+  const caller = callerOf({});
+  const settings = settingsFrom({});
+  const clientRequest = { header: (name: string) => (name === 'x-turnpike-tags' ? 'team=a' : null) } as ClientRequest;
+  const request = { protocol: 'messages', body: {} } as MessageRequest;
+  const ask = async (model: string) =>
+    (await attribute(gateway, settings, caller, clientRequest, request, model)).tagSet;
+  const own = tagSetOf(tagsText({ team: 'a' }));
+  expect([await ask('m'), await ask('n'), await ask('m')]).toEqual([own, OTHER_TAG_SET, own]);
+  clock.advance(DAY_MS);
+  expect([await ask('n'), await ask('m'), await ask('n')]).toEqual([own, OTHER_TAG_SET, own]);
 });

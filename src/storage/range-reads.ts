@@ -1,0 +1,192 @@
+// Usage between two exact times: daily totals of whole days, and records of the days that the times divide. Reads of records are
+// bounded in rows and time.
+
+import { integerOf } from '../base/checked-number.ts';
+import { DAY_MS } from '../base/clock.ts';
+import { bounds } from '../config/config.ts';
+import { TurnpikeError } from '../errors.ts';
+import { retainedSinceNames } from '../ledger/ledger.ts';
+import {
+  divideRange,
+  type Edge,
+  gatherTop,
+  gatherTotals,
+  NO_FILTER,
+  type RecordGrouping,
+  type TopQuestion,
+  type TotalsGrouping,
+  type TotalsQuestion,
+  type UsageStore,
+  type UsageSummaryQuestion,
+  type UsageTotal,
+} from '../reports/reports.ts';
+import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
+import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
+import { type DayReads, groupColumns, groupingsOf, readTotal } from './totals-reads.ts';
+import { detailPaths } from './usage-details.ts';
+import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
+import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
+
+export const SUMMARY_LIMITS: SearchLimits = {
+  recordsMax: bounds.summaryRecordsMax,
+  recordsAtOnce: bounds.summaryRunRows,
+  readMsMax: bounds.usageSearchMsMax,
+};
+
+/** The conditions of a sum of records, and what it is grouped by. */
+export interface SumQuestion
+  extends Omit<UsageSummaryQuestion, 'groupBy' | 'isOfDays' | 'limit' | 'sinceMs' | 'untilMs'> {
+  groupings: readonly RecordGrouping[];
+}
+
+/** Rows of a sum of records by bucket and group. */
+export interface RecordSums {
+  rows: AsyncIterable<RunRow[]>;
+  /** The last position that was read, once all rows were; null if all records were. */
+  end(): Position | null;
+}
+
+/** Sums of the newest records between two times, in buckets of `lengthMs`. */
+export function sumRecords(
+  on: SqlReader,
+  owners: readonly ScopeOwner[],
+  question: SumQuestion,
+  { sinceMs, untilMs }: Edge,
+  { lengthMs, limits }: { lengthMs: number; limits: SearchLimits },
+): RecordSums {
+  let end: Position | null = null;
+  const sources = sourcesOf(owners, question);
+  const range = { sinceMs, start: [untilMs, LAST] as const };
+  const read = async function* () {
+    for await (const part of readParts(on, sources, range, limits)) {
+      for (const source of sources)
+        yield await sumPart(on, question, owners, { ...range, ...source, ...part }, lengthMs);
+      end = part.end;
+    }
+  };
+  return { rows: read(), end: () => end };
+}
+
+/** The sums of a part by bucket and group. */
+function sumPart(
+  on: SqlReader,
+  question: SumQuestion,
+  owners: readonly ScopeOwner[],
+  range: UsageRange,
+  lengthMs: number,
+): Promise<RunRow[]> {
+  const bindings = new Bindings();
+  const length = bindings.add(lengthMs);
+  const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, question, owners) });
+  const groups = groupsOf(on, question);
+  const names = groups.map(([value]) => `, ${value}`).join('');
+  const shownNames = groups.map(([value, name]) => `, ${value} AS ${name}`).join('');
+  return on.read<RunRow>(
+    `SELECT ${on.number(`(r.at_ms - r.at_ms % ${length})`)} AS bucket${shownNames}, ${RUN_SUMS}
+     FROM (SELECT r.* ${rows}) r GROUP BY bucket${names}`,
+    ...bindings.values,
+  );
+}
+
+/** The values by which a sum groups records `r`, with the names of a row's columns. */
+function groupsOf(on: SqlReader, { groupings, tagName = null }: SumQuestion): [value: string, name: string][] {
+  const columns = groupings.flatMap((grouping): [string, string][] => {
+    switch (grouping) {
+      case 'day':
+        return [];
+      case 'provider':
+        return [[on.jsonText('r.details', detailPaths.provider), 'provider']];
+      case 'person':
+        return [[on.number('r.person_id'), 'person_id']];
+      case 'session':
+        return [['r.session', 'session']];
+      case 'agent':
+        return [[on.jsonText('r.details', detailPaths.agent), 'agent']];
+      case 'tag':
+        return tagName === null ? [] : [[on.jsonText('r.details', [...detailPaths.tags, tagName]), 'tag']];
+      default:
+        return groupColumns[grouping].map((name) => [name === 'model' ? 'r.model' : on.number(`r.${name}`), name]);
+    }
+  });
+  return [...new Map(columns.map((column) => [column[1], column])).values()];
+}
+
+type RangeQuestion = TopQuestion & Pick<TotalsQuestion, 'tagName'>;
+
+interface RangeTotals {
+  runs: AsyncIterable<UsageTotal[]>;
+  /** Once all runs were read. Earlier messages are not counted; 0 if all are. */
+  countedSinceMs(): number;
+}
+
+export interface RangeReads {
+  /** Totals by group. Days of records and of totals have their `dayMs` where days are grouped by. */
+  readRange(question: RangeQuestion, groupings: readonly TotalsGrouping[]): RangeTotals;
+}
+
+/** Records of the days that the times divide are read here, whole days by `readDays`. */
+export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: SearchLimits = SUMMARY_LIMITS): RangeReads {
+  const scopeOf = usageScopes(on);
+  const retainedSince = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
+  const readEdges = async (question: RangeQuestion) => {
+    const [retained] = await retainedSince(retainedSinceNames.usage);
+    return {
+      owners: ownersOf(await scopeOf(question)),
+      retainedSinceMs: retained === undefined ? 0 : integerOf(retained.value),
+    };
+  };
+  return {
+    readRange(question, groupings) {
+      const { days, edges } = divideRange(question);
+      const of = { ...NO_FILTER, outcome: null, ...question, tag: question.tag ?? null, groupings };
+      const isByDay = groupings.includes('day');
+      let countedSinceMs = 0;
+      const read = async function* () {
+        const { owners, retainedSinceMs } = edges.length === 0 ? NO_EDGES : await readEdges(question);
+        for (const edge of edges) {
+          const isOfLastDay = days !== null && edge.sinceMs > (days.sinceMs ?? 0);
+          if (retainedSinceMs > edge.sinceMs) {
+            if (isOfLastDay) throw lastDayDropped();
+            countedSinceMs = Math.min(retainedSinceMs, edge.untilMs + 1);
+          }
+          const sums = sumRecords(on, owners, of, edge, { lengthMs: DAY_MS, limits });
+          for await (const rows of sums.rows)
+            yield rows.map(({ bucket, ...row }) => readTotal({ ...row, ...(isByDay && { day_ms: bucket }) }));
+          const end = sums.end();
+          if (end !== null) countedSinceMs = end[0];
+          if (end !== null && isOfLastDay) return; // without its earlier records, the days before would leave a gap
+        }
+        if (days !== null) yield* readDays({ ...question, ...days }, groupings);
+      };
+      return { runs: read(), countedSinceMs: () => countedSinceMs };
+    },
+  };
+}
+
+const NO_EDGES = { owners: [], retainedSinceMs: 0 };
+
+/** Totals between exact times, where the question asks for them. */
+export function exactTotals(
+  { totalUsage, topUsage }: Pick<UsageStore, 'totalUsage' | 'topUsage'>,
+  { readRange }: RangeReads,
+): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
+  return {
+    async totalUsage(question) {
+      if (question.isExact !== true) return totalUsage(question);
+      const range = readRange(question, groupingsOf(question));
+      return { ...(await gatherTotals(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+    },
+    async topUsage(question) {
+      if (question.isExact !== true) return topUsage(question);
+      const range = readRange(question, ['account', 'key', 'model']);
+      return { ...(await gatherTop(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+    },
+  };
+}
+
+function lastDayDropped(): TurnpikeError {
+  return new TurnpikeError(
+    'invalid_request',
+    'until: must be the end of a day in UTC, because the records of that day are no longer stored',
+  );
+}
