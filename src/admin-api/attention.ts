@@ -124,7 +124,8 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
     const one = await withMeters(dependencies, account);
     if (account.status === 'disabled')
       found.push(attention('account_disabled', 'warning', { ...ofAccount(one), cost: formatUsd(total.cost) }));
-    else if (!refused.has(account.id)) found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
+    else if (!refused.has(account.id))
+      found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
   }
   for (const total of used.writtenOff) {
     const account = await dependencies.accounts.getAccount(total.account as number);

@@ -22,7 +22,9 @@ export const forecastSchema = z
     refused_since: timeShown.nullable(),
     cause: z.string().nullable().describe('The error code of the refusals.'),
     available: amountShown,
-    cost_per_day: amountShown.describe('Cost without write-offs since `pace_since` or the creation, at least of a day.'),
+    cost_per_day: amountShown.describe(
+      'Cost without write-offs since `pace_since` or the creation, at least of a day.',
+    ),
     days_left: z.number().min(0).nullable().describe('Days until the available amount is used up at this pace.'),
     pace_since: timeShown,
   })

@@ -11,7 +11,7 @@ import { encoderOf } from './encode.ts';
 import { amountShown, countShown, idField, timeShown } from './fields.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
-/** What a person can do about an incident. */
+/** Ways to do something about an incident. */
 export const incidentActions = [
   'view_requests',
   'view_rejected',
@@ -84,7 +84,9 @@ export const incidentSchema = z
 export const incidentListSchema = z.object({
   data: z
     .array(incidentSchema)
-    .describe('Open ones: critical ones first, then by the number of affected accounts and requests. Ended ones: the latest first.'),
+    .describe(
+      'Open ones: critical ones first, then by the number of affected accounts and requests. Ended ones: the latest first.',
+    ),
 });
 
 const encodeIncident = encoderOf(incidentSchema);
@@ -136,7 +138,8 @@ async function incidentJson(call: Call, incident: Incident): Promise<z.infer<typ
   const isOperators = call.principal.accountId === null;
   const isOfProvider = kind === 'model_failing' && !isOperators;
   const nameOf = async (id: number) => (await call.accounts.getAccount(id))?.name ?? null;
-  const share = requests === null || ofRequests === null || ofRequests === 0 ? null : Math.min(1, requests / ofRequests);
+  const share =
+    requests === null || ofRequests === null || ofRequests === 0 ? null : Math.min(1, requests / ofRequests);
   const hidden = isOfProvider
     ? { provider: null, upstreamModel: null, cause: null, requests: null, ofRequests: null, accounts: null }
     : {};
@@ -158,9 +161,7 @@ async function incidentJson(call: Call, incident: Incident): Promise<z.infer<typ
     allRequests: isOfProvider ? null : ofRequests,
     share,
     loss: isOperators ? loss : null,
-    mostAffected: await Promise.all(
-      affected.map(async (one) => ({ ...one, accountName: await nameOf(one.account) })),
-    ),
+    mostAffected: await Promise.all(affected.map(async (one) => ({ ...one, accountName: await nameOf(one.account) }))),
     actions: endedAtMs === null ? actionsFor(call, incident) : [],
   });
 }
@@ -173,7 +174,7 @@ function actionsFor({ principal }: Call, incident: Incident): IncidentAction[] {
   return actions.filter((action) => (OF_HOLDERS[principal.role] ?? []).includes(action));
 }
 
-/** What account holders can do themselves. */
+/** The actions of account holders. */
 const OF_HOLDERS: Partial<Record<string, readonly IncidentAction[]>> = {
   owner: ['view_requests', 'view_rejected', 'view_key', 'view_destination', 'view_export', 'add_credit'],
   member: ['view_requests', 'view_rejected', 'view_key'],

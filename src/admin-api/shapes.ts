@@ -4,8 +4,6 @@ import type { z } from '@hono/zod-openapi';
 import type { accountSchema } from './accounts.ts';
 import type { agentSignInSchema, deviceCodeSchema } from './agent-sign-ins.ts';
 import type { changeSchema } from './apply.ts';
-import type { forecastSchema } from './forecast.ts';
-import type { incidentListSchema, incidentSchema } from './incidents.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
 import type { autoRechargeSchema } from './auto-recharge.ts';
@@ -26,6 +24,8 @@ import type { destinationSchema, destinationWithSecret } from './destinations.ts
 import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { exportRunSchema, exportSchema } from './export-schedules.ts';
+import type { forecastSchema } from './forecast.ts';
+import type { incidentListSchema, incidentSchema } from './incidents.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
 import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';

@@ -27,11 +27,7 @@ export interface Found {
  * An incident begins with a finding that is bad enough, and ends when none was found for `incidentQuietMs`, or the problem is known to
  * be over.
  */
-export function followIncidents(
-  open: readonly Incident[],
-  { findings, over }: Found,
-  nowMs: number,
-): IncidentChange[] {
+export function followIncidents(open: readonly Incident[], { findings, over }: Found, nowMs: number): IncidentChange[] {
   const byName = new Map(open.map((incident) => [incident.name, incident]));
   const changes: IncidentChange[] = [];
   const seen = new Set<string>();

@@ -36,7 +36,7 @@ export interface IncidentFacts {
   subjectId: number | null;
   /** A fault of a provider, or an error code. */
   cause: string | null;
-  /** What the provider or the service said last, and when. */
+  /** The last words of the provider or the service, and when. */
   said: string | null;
   saidAtMs: number | null;
   /** Models whose routes are affected. */

@@ -80,10 +80,7 @@ function isUnwell({ state }: RouteHealthReport): boolean {
 }
 
 /** All routes of the provider that are used fail: more than one, or for a reason that is the provider's and not the model's. */
-function judgeProviderRoutes(
-  routes: readonly JudgedRoute[],
-  beganAtMs: (name: string) => number | null,
-): Finding[] {
+function judgeProviderRoutes(routes: readonly JudgedRoute[], beganAtMs: (name: string) => number | null): Finding[] {
   const used = routes.filter(({ report: { state } }) => state !== 'not_used');
   const failing = used.filter(({ report }) => isFailing(report));
   const unwell = used.filter(({ report }) => isUnwell(report));
@@ -153,11 +150,7 @@ function judgeModel(
 }
 
 /** A route that fails while others answer the messages of its model. */
-function judgeOwnRoute(
-  route: JudgedRoute,
-  isAlone: boolean,
-  beganAtMs: (name: string) => number | null,
-): Finding[] {
+function judgeOwnRoute(route: JudgedRoute, isAlone: boolean, beganAtMs: (name: string) => number | null): Finding[] {
   const { model, provider, upstreamModel, report } = route;
   if (!isUnwell(report)) return [];
   const name = `route:${nameOf(route)}`;
@@ -172,7 +165,13 @@ function judgeOwnRoute(
     models: [model],
   };
   return [
-    { name, account: null, sinceMs, begins: isFailing(report) && isAlone, facts: facts('route_failing', 'warning', known) },
+    {
+      name,
+      account: null,
+      sinceMs,
+      begins: isFailing(report) && isAlone,
+      facts: facts('route_failing', 'warning', known),
+    },
   ];
 }
 
@@ -183,7 +182,10 @@ function earliestOf(routes: readonly JudgedRoute[]): number {
 
 function latestOf(routes: readonly JudgedRoute[]): RouteFailure | null {
   const failures = routes.flatMap(({ report: { last } }) => (last === null ? [] : [last]));
-  return failures.reduce<RouteFailure | null>((latest, one) => (latest !== null && latest.atMs >= one.atMs ? latest : one), null);
+  return failures.reduce<RouteFailure | null>(
+    (latest, one) => (latest !== null && latest.atMs >= one.atMs ? latest : one),
+    null,
+  );
 }
 
 function countSince(routes: readonly JudgedRoute[], sinceMs: number): Pick<IncidentFacts, 'requests' | 'ofRequests'> {

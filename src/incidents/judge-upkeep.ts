@@ -1,4 +1,4 @@
-// What else fails: credentials, deliveries, mails, exports, backups, background tasks, margins and price lists. Pure.
+// Failures of upkeep: credentials, deliveries, mails, exports, backups, background tasks, margins and price lists. Pure.
 
 import { parseTimeMs } from '../base/checked-number.ts';
 import type { Nano } from '../base/money.ts';
@@ -17,7 +17,7 @@ export const UPKEEP_EVENTS = [
 ] as const satisfies readonly EventType[];
 
 export interface Upkeep {
-  /** Of UPKEEP_EVENTS, the newest first. */
+  /** Events of UPKEEP_EVENTS, the newest first. */
   events: readonly StoredEvent[];
   lastBackupAtMs: number | null;
   /** Exports by the text of their id, with when their last run succeeded. */
@@ -40,7 +40,7 @@ interface FailingDestination {
   failingSinceMs: number | null;
 }
 
-/** Of the last days. */
+/** The margin of a model in the last days. */
 export interface ModelMargin {
   model: string;
   margin: Nano;
@@ -56,7 +56,19 @@ export function judgeUpkeep(upkeep: Upkeep, nowMs: number): Finding[] {
     ...upkeep.credentials.flatMap(({ provider, credential, failure }) =>
       failure === null
         ? []
-        : [finding(`credential:${provider}/${credential}`, null, nowMs, facts('credential_unreadable', 'critical', { provider, subject: credential, said: failure, saidAtMs: nowMs }))],
+        : [
+            finding(
+              `credential:${provider}/${credential}`,
+              null,
+              nowMs,
+              facts('credential_unreadable', 'critical', {
+                provider,
+                subject: credential,
+                said: failure,
+                saidAtMs: nowMs,
+              }),
+            ),
+          ],
     ),
     ...upkeep.margins.flatMap(judgeMargin),
     ...judgePrices(upkeep.pricesAsOf, nowMs),
@@ -75,7 +87,8 @@ function judgeEvents({ events, lastBackupAtMs, exports }: Upkeep, nowMs: number)
     const { type, account, atMs } = event;
     if (atMs < nowMs - bounds.incidentEventMs) break;
     if (type === 'recharge.succeeded') recharged.add(account);
-    const failing = recharged.has(account) && type === 'recharge.failed' ? null : failureOf(event, lastBackupAtMs, exports);
+    const failing =
+      recharged.has(account) && type === 'recharge.failed' ? null : failureOf(event, lastBackupAtMs, exports);
     if (failing === null) continue;
     const latest = found.get(failing.name);
     found.set(failing.name, latest === undefined ? failing : { ...latest, sinceMs: atMs });
@@ -99,7 +112,12 @@ function failureOf(
       return finding(`task:${task}`, null, atMs, facts('task_failing', 'warning', { ...said, subject: task }));
     }
     case 'recharge.failed':
-      return finding(`recharge:${account}`, account, atMs, facts('recharge_failing', 'warning', { ...said, accounts: 1 }));
+      return finding(
+        `recharge:${account}`,
+        account,
+        atMs,
+        facts('recharge_failing', 'warning', { ...said, accounts: 1 }),
+      );
     case 'export.failed': {
       const schedule = exports.get(word('export') ?? '');
       if (schedule === undefined || (schedule.doneAtMs !== null && schedule.doneAtMs > atMs)) return null;

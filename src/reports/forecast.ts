@@ -34,9 +34,7 @@ export function forecastOf(facts: ForecastFacts, nowMs: number): Forecast {
   const costPerDay = (used * BigInt(DAY_MS)) / BigInt(elapsedMs);
   const isUsed = costPerDay > 0n;
   const left = isUsed ? exactNumber((BigInt(Math.max(0, available)) * 100n) / costPerDay) / 100 : null;
-  const state = isRefused
-    ? 'refused'
-    : (paidBy ?? (available <= 0 ? 'exhausted' : isUsed ? 'lasts' : 'not_used'));
+  const state = isRefused ? 'refused' : (paidBy ?? (available <= 0 ? 'exhausted' : isUsed ? 'lasts' : 'not_used'));
   return { state, costPerDay, daysLeft: paidBy === null ? left : null };
 }
 

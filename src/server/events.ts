@@ -109,10 +109,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     onFailure: failed,
   });
   const watchFailed = (failure: unknown) => reportInternalFailure(parts, 'provider_watch', failure);
-  const look = async () => {
-    await watch.round();
-    await parts.own.round(stores, clock.nowMs());
-  };
+  const look = () => watch.round().then(() => parts.own.round(stores, clock.nowMs()));
   const timer = setInterval(() => void look().catch(watchFailed), bounds.providersWatchedMs);
   timer.unref();
   return async () => {

@@ -1,16 +1,16 @@
 // Finds incidents: gathers what is stored of requests, deliveries and tasks, and stores which problems begin, go on and end. Runs on the
 // node that leads; what only a node itself sees is found by each.
 
-import { DAY_MS, type Clock } from '../base/clock.ts';
-import { exactNumber } from '../base/checked-number.ts';
+import { exactNumber, parseWholeNumber } from '../base/checked-number.ts';
+import { type Clock, DAY_MS } from '../base/clock.ts';
 import { parseId } from '../base/ids.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { LAST_BACKUP } from '../events/events.ts';
 import {
   type AffectedAccount,
-  facts,
   type Finding,
+  facts,
   followIncidents,
   type Incident,
   type IncidentFacts,
@@ -87,7 +87,7 @@ export class IncidentWatch {
     const listed = [...models.values()].flatMap(({ priceListedOn }) => priceListedOn ?? []).sort();
     const upkeep: Upkeep = {
       events,
-      lastBackupAtMs: backedUp === '' ? null : Number.parseInt(backedUp, 10),
+      lastBackupAtMs: parseWholeNumber(backedUp),
       exports: await this.#readExports(events),
       destinations: await stores.destinations.listDestinations({
         accountId: null,
@@ -104,7 +104,7 @@ export class IncidentWatch {
     return judgeUpkeep(upkeep, nowMs);
   }
 
-  /** Of the exports that failed. Those that no longer exist are not among them. */
+  /** The exports that failed and still exist. */
   async #readExports(events: Upkeep['events']): Promise<Upkeep['exports']> {
     const { exports } = this.#parts.stores;
     const found = new Map<string, { id: number; doneAtMs: number | null }>();
@@ -121,10 +121,15 @@ export class IncidentWatch {
 
   /** Read again every few minutes. */
   async #readMargins(nowMs: number): Promise<readonly ModelMargin[]> {
-    if (this.#margins !== null && nowMs - this.#margins.atMs < bounds.incidentMarginEveryMs) return this.#margins.margins;
+    if (this.#margins !== null && nowMs - this.#margins.atMs < bounds.incidentMarginEveryMs)
+      return this.#margins.margins;
     const sinceMs = (Math.floor(nowMs / DAY_MS) - (bounds.incidentMarginDays - 1)) * DAY_MS;
     const everything = { account: null, key: null, madeBy: null, model: null, sinceMs, untilMs: null };
-    const { rows } = await this.#parts.stores.usage.totalUsage({ ...everything, groupBy: 'model', limit: bounds.pageItemsMax });
+    const { rows } = await this.#parts.stores.usage.totalUsage({
+      ...everything,
+      groupBy: 'model',
+      limit: bounds.pageItemsMax,
+    });
     const margins = rows.flatMap((total): ModelMargin[] => {
       const margin = marginOfTotal(total);
       if (margin === null || total.model === null) return [];
@@ -172,7 +177,9 @@ export class IncidentWatch {
   }
 
   async #count({ account, facts: { kind, model, key, cause } }: Finding, sinceMs: number, nowMs: number) {
-    return kind === 'model_failing' ? this.#countModel(model, sinceMs, nowMs) : this.#countRefused({ account, key, code: cause }, sinceMs, nowMs);
+    return kind === 'model_failing'
+      ? this.#countModel(model, sinceMs, nowMs)
+      : this.#countRefused({ account, key, code: cause }, sinceMs, nowMs);
   }
 
   /** Accounts whose messages of the model failed. */
@@ -183,7 +190,8 @@ export class IncidentWatch {
       const asked = { ...ALL_RECORDS, model, outcome, sinceMs, untilMs: nowMs, groupBy: 'account' as const };
       const { rows, groups: count } = await this.#parts.stores.usage.summarizeUsage(asked);
       groups = Math.max(groups, count);
-      for (const { account, messages } of rows) if (account !== null) sums.set(account, (sums.get(account) ?? 0) + messages);
+      for (const { account, messages } of rows)
+        if (account !== null) sums.set(account, (sums.get(account) ?? 0) + messages);
     }
     const mostAffected: AffectedAccount[] = [...sums]
       .map(([account, requests]) => ({ account, requests }))
@@ -208,7 +216,12 @@ export class IncidentWatch {
   }
 }
 
-const COUNTED: readonly IncidentFacts['kind'][] = ['model_failing', 'account_refused', 'key_refused', 'requests_rejected'];
+const COUNTED: readonly IncidentFacts['kind'][] = [
+  'model_failing',
+  'account_refused',
+  'key_refused',
+  'requests_rejected',
+];
 
 const ALL_RECORDS = {
   ...NO_FILTER,
@@ -220,7 +233,7 @@ const ALL_RECORDS = {
   limit: bounds.pageItemsMax,
 } as const;
 
-/** What a node sees of itself: the signals that it cannot export. */
+/** The incidents that only a node itself sees: the signals that it cannot export. */
 export class NodeIncidents {
   readonly #failing = new Map<string, { sinceMs: number; failure: string }>();
   readonly #node: string;
@@ -241,13 +254,15 @@ export class NodeIncidents {
   async round({ incidents }: Pick<Stores, 'incidents'>, nowMs: number): Promise<void> {
     if (this.#failing.size === 0 && !this.#isStored) return;
     const open = (await incidents.listOpenIncidents()).filter(({ name }) => name.startsWith(this.#prefix));
-    const findings = [...this.#failing].map(([signal, { sinceMs, failure }]): Finding => ({
-      name: `${this.#prefix}${signal}`,
-      account: null,
-      sinceMs,
-      begins: true,
-      facts: facts('telemetry_failing', 'warning', { subject: signal, said: failure, saidAtMs: nowMs }),
-    }));
+    const findings = [...this.#failing].map(
+      ([signal, { sinceMs, failure }]): Finding => ({
+        name: `${this.#prefix}${signal}`,
+        account: null,
+        sinceMs,
+        begins: true,
+        facts: facts('telemetry_failing', 'warning', { subject: signal, said: failure, saidAtMs: nowMs }),
+      }),
+    );
     const failing = new Set(findings.map(({ name }) => name));
     const over = new Set(open.map(({ name }) => name).filter((name) => !failing.has(name)));
     await incidents.changeIncidents(followIncidents(open, { findings, over }, nowMs));

@@ -14,11 +14,11 @@ import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type ExportRow, exportStatements } from './export-rows.ts';
+import { type IncidentRow, incidentStatement } from './incident-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
 import { type TagSetRow, tagSetStatement } from './tag-set-rows.ts';
-import { type IncidentRow, incidentStatement } from './incident-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
 
 export type CoCommittedRow =

@@ -21,6 +21,7 @@ import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill 
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
+import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import {
   type AccountRow,
   type BudgetTerms,
@@ -36,7 +37,6 @@ import {
 } from '../ledger/ledger.ts';
 import type { Billing, CodeBatch, Payment } from '../payments/payments.ts';
 import type { FormerHashKey } from '../secrets/secrets.ts';
-import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import type { RouteCounts, RouteFailure, RouteSlot } from '../traffic/traffic.ts';
 import type { SampleDocument } from '../usage/usage.ts';
 import {

@@ -16,7 +16,7 @@ export interface EndedMessage {
   /** `upstream_cut`: the answer of the last attempt broke off. */
   outcome: string;
   attempts: readonly EndedAttempt[];
-  /** What the client got. */
+  /** The error that the client got. */
   error: { code: string; message: string } | null;
 }
 
@@ -27,7 +27,7 @@ interface EndedAttempt {
   result: string;
   /** The provider's HTTP status. */
   status?: number | null;
-  /** What the provider said. */
+  /** The provider's words. */
   reason?: string | null;
   ms: number;
 }
@@ -150,11 +150,10 @@ function addFault(counted: Counted, fault: string, attempt: EndedAttempt | null,
 
 function slotOf({ hour: { atMs, counts } }: Counted, nowMs: number): RouteSlot {
   counts.slots ??= {};
-  return (counts.slots[Math.max(0, Math.floor((nowMs - atMs) / SLOT_MS))] ??= {
-    answered: 0,
-    failed: 0,
-    firstFailedAtMs: 0,
-  });
+  const place = Math.max(0, Math.floor((nowMs - atMs) / SLOT_MS));
+  const slot = counts.slots[place] ?? { answered: 0, failed: 0, firstFailedAtMs: 0 };
+  counts.slots[place] = slot;
+  return slot;
 }
 
 function add(counts: Record<string, number>, name: string | number): void {

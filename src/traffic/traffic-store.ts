@@ -132,7 +132,7 @@ export interface RouteFailure {
   credential: string | null;
   /** The provider's HTTP status. */
   status: number | null;
-  /** What the provider said, shortened. */
+  /** The provider's words, shortened. */
   reason: string | null;
 }
 

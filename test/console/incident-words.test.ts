@@ -22,7 +22,14 @@ const incident = (more: Partial<IncidentShape>): IncidentShape => ({
 });
 
 const ofAccount = { account: 'acct_1', account_name: 'acme', key: 'key_1', key_name: 'app' };
-const named = { ...ofAccount, model: 'fable', models: ['fable'], provider: 'one', subject: 'daily', subject_id: 'exp_1' };
+const named = {
+  ...ofAccount,
+  model: 'fable',
+  models: ['fable'],
+  provider: 'one',
+  subject: 'daily',
+  subject_id: 'exp_1',
+};
 
 test('every kind has a title with the names of what fails', () => {
   for (const kind of incidentKinds) {
@@ -30,7 +37,8 @@ test('every kind has a title with the names of what fails', () => {
     for (const title of titles) expect(title).toMatch(/^[A-Z“a-z].{5,}[^.]$/);
     expect(titles.join()).not.toMatch(/undefined|null/);
   }
-  const provider = (cause: string) => incidentTitle(incident({ kind: 'provider_failing', provider: 'one', cause }), false);
+  const provider = (cause: string) =>
+    incidentTitle(incident({ kind: 'provider_failing', provider: 'one', cause }), false);
   expect(provider('out_of_credit')).toBe('one is out of credit');
   expect(provider('timeout')).toBe('one is failing');
 });

@@ -51,9 +51,15 @@ test('an unknown period falls back to the default', () => {
 
 describe('a period summary', () => {
   test('counts refused requests in its error rate: 54 of 57 requests', () => {
-    const { sums } = summarizePeriod(fortnight((at) => (at === 12 ? { messages: 3, refused: 54 } : {})), 'week');
+    const { sums } = summarizePeriod(
+      fortnight((at) => (at === 12 ? { messages: 3, refused: 54 } : {})),
+      'week',
+    );
     expect(sums).toMatchObject({ messages: 3, failed: 0, refused: 54, failedShare: 54 / 57 });
-    const unknown = summarizePeriod(fortnight(() => ({ messages: 1, failed: 1, refused: null })), 'week');
+    const unknown = summarizePeriod(
+      fortnight(() => ({ messages: 1, failed: 1, refused: null })),
+      'week',
+    );
     expect(unknown.sums).toMatchObject({ refused: null, failedShare: 1 });
   });
 

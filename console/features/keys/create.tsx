@@ -19,8 +19,8 @@ import { matchesPattern } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
 import { usePlaygroundKey } from '../playground/key-source.ts';
-import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
 import { useDefaultModel } from './default-model.ts';
+import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
 import { createBody, emptyValues, isSandboxError, type KeyValues } from './values.ts';
 
 export function KeyCreate() {

@@ -86,7 +86,11 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
-      link={isMostlyRefused ? { to: '/rejected', search: { period: 'custom', since: search?.['since'] ?? '' } } : { to, search }}
+      link={
+        isMostlyRefused
+          ? { to: '/rejected', search: { period: 'custom', since: search?.['since'] ?? '' } }
+          : { to, search }
+      }
       note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
       chart={
         <MiniChart

@@ -38,9 +38,11 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
     case 'negative_margin':
       return `${model} is sold below its cost`;
     default:
-      return { mail_failing: 'Mail is not sent', backup_failing: 'Backups are failing', prices_outdated: 'Prices are outdated' }[
-        kind
-      ];
+      return {
+        mail_failing: 'Mail is not sent',
+        backup_failing: 'Backups are failing',
+        prices_outdated: 'Prices are outdated',
+      }[kind];
   }
 }
 
@@ -93,7 +95,11 @@ export function incidentLink(
     case 'refund':
       return link('Find requests to refund', '/usage', known({ model, outcome: 'upstream_cut', ...from }));
     case 'view_rejected':
-      return link('View rejected requests', '/rejected', known({ account: isHolder ? null : account, key, code: incident.cause }));
+      return link(
+        'View rejected requests',
+        '/rejected',
+        known({ account: isHolder ? null : account, key, code: incident.cause }),
+      );
     case 'view_provider':
       return link('Test provider', pathOf.provider(provider ?? ''));
     case 'add_credential':

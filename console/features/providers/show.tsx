@@ -130,7 +130,11 @@ function RouteHealths({ provider }: { provider: string }) {
   const { routes } = useRouteHealth({ provider });
   if (routes.length === 0) return null;
   return (
-    <Section title="Model health" text="By the latest attempts of all servers. Rates and errors are of the last 24 hours." isPadded={false}>
+    <Section
+      title="Model health"
+      text="By the latest attempts of all servers. Rates and errors are of the last 24 hours."
+      isPadded={false}
+    >
       <PlainTable
         label="Model health"
         rows={routes}

@@ -33,7 +33,13 @@ async function testVendor(script: Script): Promise<{ status: number; body: Json 
 const tokenOf = async (members: Json) =>
   `Bearer ${(await installation.ask('POST', '/api/v1/tokens', members)).body['token']}`;
 
-const NOT_USED = { state: 'not_used', routes_down: 0, routes_degraded: 0, last_success_at: null, last_failure_at: null };
+const NOT_USED = {
+  state: 'not_used',
+  routes_down: 0,
+  routes_degraded: 0,
+  last_success_at: null,
+  last_failure_at: null,
+};
 
 describe('a provider', () => {
   test('is shown with the models that have a route to it, without its credential', async () => {

@@ -178,5 +178,7 @@ test('refused requests are counted beside the messages of their account and key,
   const since = new Date(nowMs - 40 * DAY_MS).toISOString();
   expect((await timeline(`?step=day&since=${since}`)).data[0]).toMatchObject({ refused: null });
   const total = await installation.ask('GET', `/api/v1/refusals/totals?key=${key}&group_by=day`);
-  expect(total.body['data']).toMatchObject([{ count: 54, at: new Date(Math.floor(nowMs / DAY_MS) * DAY_MS).toISOString() }]);
+  expect(total.body['data']).toMatchObject([
+    { count: 54, at: new Date(Math.floor(nowMs / DAY_MS) * DAY_MS).toISOString() },
+  ]);
 });

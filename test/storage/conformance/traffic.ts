@@ -222,7 +222,14 @@ function routeTests(open: OpenStores): void {
         faults: { overloaded: 1 },
         times: { 7: 2 },
         slots: { 0: { answered: 2, failed: 1, firstFailedAtMs: START_MS } },
-        last: { atMs: START_MS, fault: 'overloaded', provider: 'anthropic', credential: null, status: 529, reason: 'full' },
+        last: {
+          atMs: START_MS,
+          fault: 'overloaded',
+          provider: 'anthropic',
+          credential: null,
+          status: 529,
+          reason: 'full',
+        },
       },
     };
     const others: RouteHour[] = [

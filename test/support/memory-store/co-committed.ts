@@ -8,12 +8,12 @@ import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../..
 import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
-import { writeIncident } from './incidents.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isExportOutpaced, writeExportRow } from './export-rows.ts';
+import { writeIncident } from './incidents.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import { refuseTakenScim, writeScim } from './scim.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';

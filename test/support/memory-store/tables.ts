@@ -17,6 +17,7 @@ import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../src/exports/exports.ts';
+import type { Incident } from '../../../src/incidents/incidents.ts';
 import type {
   AccountRow,
   DailyTotal,
@@ -31,7 +32,6 @@ import type {
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
-import type { Incident } from '../../../src/incidents/incidents.ts';
 import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 import type { ScimTables } from './scim.ts';

@@ -2,7 +2,13 @@
 
 import { expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
-import { type Finding, facts, followIncidents, type Incident, mostAffectingFirst } from '../../../src/incidents/incidents.ts';
+import {
+  type Finding,
+  facts,
+  followIncidents,
+  type Incident,
+  mostAffectingFirst,
+} from '../../../src/incidents/incidents.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 10, 30);
 const MINUTE_MS = 60_000;
@@ -82,7 +88,8 @@ test('what was last seen long ago begins no incident, and ends one', () => {
 
 test('an open incident is stored again when its figures change, and now and then', () => {
   const [open] = followAll([[NOW_MS, [finding()]]]) as [Incident];
-  const changes = (atMs: number, found: Finding) => followIncidents([open], { findings: [found], over: new Set() }, atMs);
+  const changes = (atMs: number, found: Finding) =>
+    followIncidents([open], { findings: [found], over: new Set() }, atMs);
   expect(changes(NOW_MS + 1_000, finding())).toEqual([]);
   const more = finding({ facts: facts('model_failing', 'critical', { model: 'fable', requests: 4 }) });
   expect(changes(NOW_MS + 1_000, more)).toMatchObject([{ update: { facts: { requests: 4 } } }]);
@@ -95,7 +102,12 @@ test('a crowd of problems begins a bounded number of incidents', () => {
 });
 
 test('critical incidents come first, then those that affect most accounts and requests', () => {
-  const incident = (seq: number, severity: 'critical' | 'warning', accounts: number | null, requests: number): Incident => ({
+  const incident = (
+    seq: number,
+    severity: 'critical' | 'warning',
+    accounts: number | null,
+    requests: number,
+  ): Incident => ({
     ...{ seq, name: `${seq}`, account: null, beganAtMs: seq, seenAtMs: seq, endedAtMs: null },
     facts: facts('model_failing', severity, { accounts, requests }),
   });

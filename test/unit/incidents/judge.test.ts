@@ -1,4 +1,4 @@
-// What is found from counts of requests, refusals and events: one problem each, with what the provider said.
+// Findings from counts of requests, refusals and events: one problem each, with what the provider said.
 
 import { describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
@@ -60,14 +60,20 @@ describe('of routes', () => {
   test('a route that fails while another answers is a problem of its own, and its model is none', () => {
     const found = judge(['fable', 'one overloaded, two answered', 9], ['opus', 'one answered', 30]);
     expect(found).toMatchObject([
-      { name: 'route:fable\none\nup', facts: { kind: 'route_failing', severity: 'warning', cause: 'overloaded', requests: 9 } },
+      {
+        name: 'route:fable\none\nup',
+        facts: { kind: 'route_failing', severity: 'warning', cause: 'overloaded', requests: 9 },
+      },
     ]);
   });
 
   test('a provider of which all routes fail is one problem, not one for each model', () => {
     const found = judge(['fable', 'one timeout, two answered', 9], ['opus', 'one timeout', 9]);
     expect(found).toMatchObject([
-      { name: 'provider:one', facts: { kind: 'provider_failing', severity: 'critical', models: ['fable', 'opus'], requests: 18 } },
+      {
+        name: 'provider:one',
+        facts: { kind: 'provider_failing', severity: 'critical', models: ['fable', 'opus'], requests: 18 },
+      },
     ]);
   });
 
@@ -107,13 +113,22 @@ describe('of refusals', () => {
         account: 7,
         begins: true,
         sinceMs: NOW_MS - 2 * MINUTE_MS,
-        facts: { kind: 'account_refused', severity: 'critical', requests: 54, key: null, cause: 'insufficient_user_quota' },
+        facts: {
+          kind: 'account_refused',
+          severity: 'critical',
+          requests: 54,
+          key: null,
+          cause: 'insufficient_user_quota',
+        },
       },
     ]);
   });
 
   test('the quota of a key and the budget of its person are problems of the key', () => {
-    for (const message of ['The quota of this key is too low: …', 'The budget of the person whose key this is is too low'])
+    for (const message of [
+      'The quota of this key is too low: …',
+      'The budget of the person whose key this is is too low',
+    ])
       expect(names(row('insufficient_user_quota', 3, { message }))).toEqual([
         ['refused:key:9:insufficient_user_quota', 'key_refused', true],
       ]);
@@ -159,11 +174,15 @@ describe('of upkeep', () => {
 
   test('a failed recharge is a problem until a later one succeeds, and an export until its last run is done', () => {
     const failed = { ...event('recharge.failed', 5_000, { failure: 'card declined' }), account: 7 };
-    expect(found({ events: [failed] })).toMatchObject([{ name: 'recharge:7', account: 7, facts: { said: 'card declined' } }]);
+    expect(found({ events: [failed] })).toMatchObject([
+      { name: 'recharge:7', account: 7, facts: { said: 'card declined' } },
+    ]);
     expect(found({ events: [{ ...event('recharge.succeeded', 1_000), account: 7 }, failed] })).toEqual([]);
     const events = [event('export.failed', 5_000, { export: 'exp_1', name: 'daily', reason: 'no bucket' })];
     const exports = (doneAtMs: number | null) => new Map([['exp_1', { id: 1, doneAtMs }]]);
-    expect(found({ events, exports: exports(null) })).toMatchObject([{ name: 'export:1', facts: { subject: 'daily' } }]);
+    expect(found({ events, exports: exports(null) })).toMatchObject([
+      { name: 'export:1', facts: { subject: 'daily' } },
+    ]);
     expect(found({ events, exports: exports(NOW_MS) })).toEqual([]);
     expect(found({ events })).toEqual([]); // it was deleted
   });
@@ -182,7 +201,9 @@ describe('of upkeep', () => {
 
   test('mails that failed twice, unreadable credentials, lost money and old price lists are problems', () => {
     expect(found({ mails: [{ createdAtMs: NOW_MS, tries: 1 }] })).toEqual([]);
-    expect(found({ mails: [{ createdAtMs: NOW_MS - 5, tries: 2 }] })).toMatchObject([{ name: 'mail', sinceMs: NOW_MS - 5 }]);
+    expect(found({ mails: [{ createdAtMs: NOW_MS - 5, tries: 2 }] })).toMatchObject([
+      { name: 'mail', sinceMs: NOW_MS - 5 },
+    ]);
     const credentials = [{ provider: 'one', credential: 'default', failure: 'no such file' }];
     expect(found({ credentials })).toMatchObject([{ facts: { kind: 'credential_unreadable', said: 'no such file' } }]);
     const margin = (usd: number) => [{ model: 'opus', margin: usd * 1e9, sinceMs: NOW_MS - 1, messages: 4 }];

@@ -63,7 +63,11 @@ test('hours that an earlier release counted decide as a whole', () => {
     const { slots: _, last: __, ...counts } = hour.counts;
     return { ...hour, counts };
   });
-  expect(judgeRoute(hours, NOW_MS)).toMatchObject({ state: 'degraded', failingSinceMs: NOW_MS - HOUR_MS / 2, last: null });
+  expect(judgeRoute(hours, NOW_MS)).toMatchObject({
+    state: 'degraded',
+    failingSinceMs: NOW_MS - HOUR_MS / 2,
+    last: null,
+  });
 });
 
 test('failures began with the first of those that no healthy minutes follow', () => {
