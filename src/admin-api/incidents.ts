@@ -4,7 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
-import { type Incident, incidentKinds, mostAffectingFirst } from '../incidents/incidents.ts';
+import { type Incident, incidentKinds, mostAffectingFirst, onePerProblem } from '../incidents/incidents.ts';
 import { visibleCatalog } from './catalog.ts';
 import { everyone, maySeeAccount, maySeeKey, seesBalance } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -107,8 +107,11 @@ export const incidentRoutes: AdminRoute[] = [
   }),
 ];
 
-async function readIncidents({ incidents, clock }: Call, status: 'open' | 'ended'): Promise<Incident[]> {
-  if (status === 'open') return (await incidents.listOpenIncidents()).sort(mostAffectingFirst);
+async function readIncidents({ incidents, clock, principal }: Call, status: 'open' | 'ended'): Promise<Incident[]> {
+  if (status === 'open') {
+    const open = await incidents.listOpenIncidents();
+    return (principal.accountId === null ? onePerProblem(open) : open).sort(mostAffectingFirst);
+  }
   return incidents.listEndedIncidents(clock.nowMs() - bounds.incidentsEndedShownMs, bounds.incidentsEndedShown);
 }
 

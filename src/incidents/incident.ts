@@ -128,3 +128,28 @@ export function mostAffectingFirst(one: Incident, other: Incident): number {
     one.seq - other.seq
   );
 }
+
+/**
+ * The incidents with one for each problem: a model that fails because of a provider which has an incident is part of that one, with the
+ * accounts that it affects. For those who may see providers; customers see the models.
+ */
+export function onePerProblem(incidents: readonly Incident[]): Incident[] {
+  const providers = incidents.filter(({ facts: { kind } }) => kind === 'provider_failing');
+  const coverOf = ({ facts: { kind, model, provider } }: Incident) =>
+    kind !== 'model_failing' || model === null
+      ? undefined
+      : providers.find(({ facts: of }) => of.provider === provider && of.models.includes(model));
+  const covered = Map.groupBy(incidents, coverOf);
+  return (covered.get(undefined) ?? []).map((incident) => {
+    const parts = covered.get(incident) ?? [];
+    if (parts.length === 0) return incident;
+    const sums = new Map<number, number>();
+    for (const { account, requests } of parts.flatMap(({ facts: { mostAffected } }) => mostAffected))
+      sums.set(account, (sums.get(account) ?? 0) + requests);
+    const mostAffected = [...sums]
+      .map(([account, requests]) => ({ account, requests }))
+      .sort((one, other) => other.requests - one.requests || one.account - other.account);
+    const accounts = Math.max(sums.size, ...parts.map(({ facts: of }) => of.accounts ?? 0));
+    return { ...incident, facts: { ...incident.facts, accounts, mostAffected } };
+  });
+}

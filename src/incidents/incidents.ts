@@ -12,6 +12,7 @@ export {
   incidentKinds,
   mostAffectingFirst,
   type NewIncident,
+  onePerProblem,
 } from './incident.ts';
 export { judgeRefusals } from './judge-refusals.ts';
 export { judgeTraffic, type OfferedModel } from './judge-traffic.ts';

@@ -50,15 +50,9 @@ export function judgeTraffic(
     judgeProviderRoutes(of, beganAtMs),
   );
   const named = new Set(providers.filter(({ begins }) => begins).map(({ facts: { provider } }) => provider));
-  const failingModels = offered.flatMap(({ name: model }) => {
-    const ofModel = judge({ model, provider: NO_ROUTE, upstreamModel: NO_ROUTE });
-    return judgeModel(
-      ofModel,
-      routes.filter((route) => route.model === model),
-      named,
-      beganAtMs,
-    );
-  });
+  const failingModels = offered.flatMap(({ name: model }) =>
+    judgeModel(judge({ model, provider: NO_ROUTE, upstreamModel: NO_ROUTE }), beganAtMs),
+  );
   const alone = new Set(failingModels.filter(({ begins }) => begins).map(({ facts: { model } }) => model));
   const failingRoutes = routes.flatMap((route) =>
     judgeOwnRoute(route, !named.has(route.provider) && !alone.has(route.model), beganAtMs),
@@ -118,35 +112,22 @@ function isDown(routes: readonly JudgedRoute[]): boolean {
 const OF_PROVIDER = ['credentials', 'rate_limited', 'out_of_credit'];
 
 /** Messages of the model fail, also after other routes were tried. */
-function judgeModel(
-  judged: JudgedRoute,
-  routes: readonly JudgedRoute[],
-  named: ReadonlySet<string | null>,
-  beganAtMs: (name: string) => number | null,
-): Finding[] {
+function judgeModel(judged: JudgedRoute, beganAtMs: (name: string) => number | null): Finding[] {
   const { model, report } = judged;
   if (!isUnwell(report)) return [];
   const name = `model:${model}`;
   const sinceMs = earliestOf([judged]);
-  const failing = routes.filter((route) => isUnwell(route.report));
-  // The card of the providers says so already.
-  const isNamed = failing.length > 0 && failing.every(({ provider }) => named.has(provider));
-  return [
-    {
-      name,
-      account: null,
-      sinceMs,
-      begins: isFailing(report) && !isNamed,
-      facts: facts('model_failing', (shareAnswered(report.recent) ?? 1) < 0.5 ? 'critical' : 'warning', {
-        ...lastSaid(report.last),
-        ...countSince([judged], beganAtMs(name) ?? sinceMs),
-        model,
-        provider: report.last?.provider ?? null,
-        cause: causeOf(report.last),
-        models: [model],
-      }),
-    },
-  ];
+  const known: Partial<IncidentFacts> = {
+    ...lastSaid(report.last),
+    ...countSince([judged], beganAtMs(name) ?? sinceMs),
+    model,
+    provider: report.last?.provider ?? null,
+    cause: causeOf(report.last),
+    models: [model],
+  };
+  const severity = (shareAnswered(report.recent) ?? 1) < bounds.routeDownShare ? 'critical' : 'warning';
+  const begins = isFailing(report);
+  return [{ name, account: null, sinceMs, begins, facts: facts('model_failing', severity, known) }];
 }
 
 /** A route that fails while others answer the messages of its model. */
@@ -208,6 +189,6 @@ function causeOf(last: RouteFailure | null): string | null {
 function lastSaid(last: RouteFailure | null): Pick<IncidentFacts, 'said' | 'saidAtMs'> {
   if (last === null) return { said: null, saidAtMs: null };
   const { status, reason, fault, atMs } = last;
-  const said = reason ?? fault.replaceAll('_', ' ');
+  const said = reason ?? (fault === 'cut' ? 'the answer broke off' : fault.replaceAll('_', ' '));
   return { said: status === null || status < 400 ? said : `${status}: ${said}`, saidAtMs: atMs };
 }

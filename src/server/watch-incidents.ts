@@ -69,7 +69,10 @@ export class IncidentWatch {
     const began = new Map(open.map(({ name, beganAtMs }) => [name, beganAtMs]));
     const sinceMs = Math.ceil((nowMs - bounds.routeHealthSeenMs) / HOUR_MS) * HOUR_MS;
     const hours = await stores.traffic.listRouteHours(sinceMs);
-    return judgeTraffic(hours, catalog().models.values(), (name) => began.get(name) ?? null, nowMs);
+    const { models, providers } = catalog();
+    const isSimulated = ({ provider }: { provider: string }) => providers.get(provider)?.kind === 'sandbox';
+    const offered = [...models.values()].filter(({ routes }) => !routes.every(isSimulated));
+    return judgeTraffic(hours, offered, (name) => began.get(name) ?? null, nowMs);
   }
 
   async #findRefused(nowMs: number): Promise<Finding[]> {

@@ -2,7 +2,7 @@
 
 import { Badge, Box, Card, Group, Stack, Text } from '@mantine/core';
 import type { IncidentShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount } from '../../figures.ts';
+import { countOf, formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
@@ -53,16 +53,20 @@ export function IncidentCard({ incident }: { incident: IncidentShape }) {
 function Affected({ incident: { most_affected: affected, accounts } }: { incident: IncidentShape }) {
   const more = (accounts ?? affected.length) - affected.length;
   return (
-    <Group gap={8} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+    <Group gap={8} component="ul" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Most affected accounts">
       {affected.map(({ account, account_name: name, requests }) => (
         <Text key={account} size="xs" component="li">
           <TextLink to={pathOf.account(account)} size="xs">
             {name ?? account}
           </TextLink>
-          {` ${formatCount(requests)}`}
+          {` ${countOf(requests, 'request')}`}
         </Text>
       ))}
-      {more > 0 && <Hint size="xs">{`and ${formatCount(more)} more`}</Hint>}
+      {more > 0 && (
+        <Text size="xs" c="dimmed" component="li">
+          {`and ${formatCount(more)} more`}
+        </Text>
+      )}
     </Group>
   );
 }
@@ -70,7 +74,7 @@ function Affected({ incident: { most_affected: affected, accounts } }: { inciden
 function Actions({ incident, isHolder }: { incident: IncidentShape; isHolder: boolean }) {
   const links = incident.actions.flatMap((action) => incidentLink(action, incident, isHolder) ?? []);
   return (
-    <Group gap="xs md">
+    <Group gap="md" style={{ rowGap: 4 }}>
       {links.map(({ label, ...place }) => (
         <Text key={label} size="sm">
           <TextLink {...place}>{label}</TextLink>

@@ -15,6 +15,10 @@ let watch: IncidentWatch;
 let counter: RouteCounter;
 beforeEach(async () => {
   installation = await makeInstallation();
+  const vendor = { kind: 'anthropic', base_url: 'https://api.example.com', api_key: 'sk-of-the-vendor' };
+  const fable = { price: { input: '3', output: '15' }, routes: [{ provider: 'vendor' }] };
+  const document = { providers: { vendor }, models: { fable } };
+  expect((await installation.ask('POST', '/api/v1/apply', { document })).status).toBe(200);
   watch = newWatch();
   counter = new RouteCounter('node');
 });
@@ -39,9 +43,9 @@ async function tokenOf(role: string, account?: unknown): Promise<string> {
 /** Counts attempts of the only route, each of a message. */
 async function sendMessages(answered: number, failed: number): Promise<void> {
   const nowMs = installation.clock.nowMs();
-  const attempt = { provider: 'sandbox', model: 'sandbox-echo', credential: null, ms: 5 };
+  const attempt = { provider: 'vendor', model: 'fable', credential: null, ms: 5 };
   const fault = { ...attempt, result: 'failed', status: 500, reason: 'internal error' };
-  const message = { model: 'sandbox-echo', outcome: 'completed', error: null };
+  const message = { model: 'fable', outcome: 'completed', error: null };
   const ended = { ...message, outcome: 'failed', error: { code: 'upstream_failed', message: '' } };
   for (let at = 0; at < answered; at++)
     counter.count({ ...message, attempts: [{ ...attempt, result: 'answered', status: 200, reason: null }] }, nowMs);
@@ -73,8 +77,8 @@ test('a model of which 51 % fail is the worst problem, with who is affected and 
       severity: 'critical',
       since: '2026-11-20T10:00:00.000Z',
       ended_at: null,
-      model: 'sandbox-echo',
-      provider: 'sandbox',
+      model: 'fable',
+      provider: 'vendor',
       cause: 'failed',
       message: '500: internal error',
       requests: 51,
@@ -83,7 +87,7 @@ test('a model of which 51 % fail is the worst problem, with who is affected and 
       actions: ['add_route', 'view_requests', 'tell_customers', 'refund', 'view_provider'],
     },
   ]);
-  await useKey(installation, key, 3, { outcome: 'failed', model: 'sandbox-echo' });
+  await useKey(installation, key, 3, { outcome: 'failed', model: 'fable' });
   installation.clock.advance(bounds.incidentCountEveryMs);
   await watch.round();
   expect(await incidents()).toMatchObject([
@@ -111,6 +115,15 @@ test('since when is kept when another node leads, and the incident ends some min
   await watch.round();
   expect(await incidents()).toEqual([]);
   expect(await incidents(undefined, 'ended')).toMatchObject([{ id, since, actions: [] }]);
+});
+
+test('errors that the sandbox simulates are no incident', async () => {
+  const attempt = { provider: 'sandbox', model: 'sandbox-error-529', result: 'overloaded', ms: 5 };
+  const message = { model: 'sandbox-echo', outcome: 'failed', error: { code: 'upstream_overloaded', message: '' } };
+  for (let at = 0; at < 9; at++) counter.count({ ...message, attempts: [attempt] }, installation.clock.nowMs());
+  await installation.stores.traffic.putRouteHours(counter.take());
+  await watch.round();
+  expect(await incidents()).toEqual([]);
 });
 
 test('two nodes that look at once begin one incident', async () => {
@@ -179,10 +192,10 @@ test('holders see what concerns them only, without providers and their words', a
   const seen = await incidents(owner);
   expect(new Set(seen.map(({ key }) => key))).toEqual(new Set([null, own['id'], ofMember['id']]));
   expect(seen.find(({ kind }) => kind === 'model_failing')).toMatchObject({
-    ...{ model: 'sandbox-echo', share: 1, provider: null, cause: null, message: null, requests: null },
+    ...{ model: 'fable', share: 1, provider: null, cause: null, message: null, requests: null },
     ...{ all_requests: null, accounts: null, most_affected: [], actions: ['view_requests'] },
   });
-  expect(JSON.stringify(seen)).not.toMatch(/internal error|"sandbox"/);
+  expect(JSON.stringify(seen)).not.toMatch(/internal error|vendor/);
   const seenByMember = await incidents(member);
   expect(seenByMember.map(({ kind, key }) => [kind, key])).toEqual([
     ['key_refused', ofMember['id']],

@@ -8,6 +8,7 @@ import {
   followIncidents,
   type Incident,
   mostAffectingFirst,
+  onePerProblem,
 } from '../../../src/incidents/incidents.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 10, 30);
@@ -119,4 +120,26 @@ test('critical incidents come first, then those that affect most accounts and re
     incident(5, 'critical', null, 99),
   ].sort(mostAffectingFirst);
   expect(ranked.map(({ seq }) => seq)).toEqual([3, 4, 2, 5, 1]);
+});
+
+test('a model that fails because of a provider with an incident is part of that one, with the accounts it affects', () => {
+  const of = (seq: number, known: Parameters<typeof facts>): Incident => ({
+    ...{ seq, name: `${seq}`, account: null, beganAtMs: seq, seenAtMs: seq, endedAtMs: null },
+    facts: facts(...known),
+  });
+  const affected = (account: number, requests: number) => ({ mostAffected: [{ account, requests }], accounts: 1 });
+  const incidents = [
+    of(1, ['model_failing', 'critical', { model: 'opus', provider: 'one', ...affected(7, 3) }]),
+    of(2, ['provider_failing', 'critical', { provider: 'one', models: ['fable', 'opus'] }]),
+    of(3, ['model_failing', 'critical', { model: 'fable', provider: 'one', ...affected(8, 5) }]),
+    of(4, ['model_failing', 'critical', { model: 'haiku', provider: 'one', ...affected(9, 5) }]),
+    of(5, ['model_failing', 'critical', { model: 'opus', provider: 'two', ...affected(9, 5) }]),
+  ];
+  const shown = onePerProblem(incidents);
+  expect(shown.map(({ seq }) => seq)).toEqual([2, 4, 5]);
+  const mostAffected = [
+    { account: 8, requests: 5 },
+    { account: 7, requests: 3 },
+  ];
+  expect(shown[0]?.facts).toMatchObject({ accounts: 2, mostAffected });
 });

@@ -67,13 +67,14 @@ describe('of routes', () => {
     ]);
   });
 
-  test('a provider of which all routes fail is one problem, not one for each model', () => {
+  test('a provider of which all routes fail is a problem, beside the models whose messages fail', () => {
     const found = judge(['fable', 'one timeout, two answered', 9], ['opus', 'one timeout', 9]);
     expect(found).toMatchObject([
       {
         name: 'provider:one',
         facts: { kind: 'provider_failing', severity: 'critical', models: ['fable', 'opus'], requests: 18 },
       },
+      { name: 'model:opus', facts: { provider: 'one' } },
     ]);
   });
 
@@ -85,7 +86,10 @@ describe('of routes', () => {
     ['credentials', 402, 'payment required', 'out_of_credit'],
   ])('a fault %s with status %i and "%s" is a problem of the provider: %s', (result, status, reason, cause) => {
     const found = judge(['opus', `one ${result}`, 3, reason, status]);
-    expect(found.map(({ name, facts }) => [name, facts.cause])).toEqual([['provider:one', cause]]);
+    expect(found.map(({ name, facts }) => [name, facts.cause])).toEqual([
+      ['provider:one', cause],
+      ['model:opus', cause],
+    ]);
   });
 
   test('content that providers reject is no problem', () => {
