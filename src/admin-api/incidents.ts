@@ -10,6 +10,7 @@ import { everyone, maySeeAccount, maySeeKey, seesBalance } from './dependencies.
 import { encoderOf } from './encode.ts';
 import { amountShown, countShown, idField, timeShown } from './fields.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
+import { hideable } from './visibility.ts';
 
 /** Ways to do something about an incident. */
 export const incidentActions = [
@@ -59,8 +60,8 @@ export const incidentSchema = z
     key_name: z.string().nullable(),
     model: z.string().nullable(),
     models: z.array(z.string()).describe('The models that are affected.'),
-    provider: z.string().nullable(),
-    upstream_model: z.string().nullable(),
+    provider: hideable('provider', z.string().nullable()),
+    upstream_model: hideable('upstream_model', z.string().nullable()),
     subject: z.string().nullable().describe('The name of a destination, an export, a credential, a task or a signal.'),
     subject_id: z.string().nullable().describe('The id of the destination or the export.'),
     cause: z

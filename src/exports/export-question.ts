@@ -2,6 +2,7 @@
 
 import type { AccountStore, PersonStore } from '../accounts/accounts.ts';
 import type { Requester } from '../base/timers.ts';
+import type { Hideable } from '../catalog/catalog.ts';
 import type { LedgerReader, RetentionStore } from '../ledger/ledger.ts';
 import type { UsageStore } from '../reports/reports.ts';
 import type { Dimension } from './dimensions.ts';
@@ -37,21 +38,25 @@ export interface ExportQuestion {
 export interface Place {
   account: number;
   untilMs: number;
+  /** Since when the file has records of messages: retention had dropped earlier ones. Absent in places of earlier builds. */
+  recordsSinceMs?: number;
 }
 
 /** The stores that files are read from. Each read is one bounded page. */
 export interface ExportSources {
   accounts: Pick<AccountStore, 'getAccount' | 'listAccounts' | 'listBelow' | 'getKey'>;
   people: Pick<PersonStore, 'getPerson'>;
-  ledger: Pick<LedgerReader, 'listEntries' | 'listMessagePayments'>;
-  usage: Pick<UsageStore, 'listUsage' | 'listSenders' | 'getUsage'>;
+  ledger: Pick<LedgerReader, 'listEntries'>;
+  usage: Pick<UsageStore, 'listCharged' | 'getUsage'>;
   retention: Pick<RetentionStore, 'retainedSince'>;
 }
 
-/** Names in the columns of FOCUS. */
+/** How the installation presents itself in files. */
 export interface ExportNames {
   /** The name of the installation, which issues invoices. */
   installation: string;
+  /** The things that the operator hides from accounts: they have no value in their files. */
+  hidden: readonly Hideable[];
 }
 
 export interface Reading {

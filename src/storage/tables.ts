@@ -179,7 +179,12 @@ export const givenBackKinds = ['correction', 'refund'] as const;
 export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund')";
 
 /** The balance change of the entry's account. */
-export const CHANGE = 'CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END';
+export const CHANGE = changeOf('account_id');
+
+/** The change of a party by an entry. `party` is its number or a column. */
+export function changeOf(party: number | string): string {
+  return `CASE WHEN credit = ${party} THEN amount WHEN debit = ${party} THEN -amount ELSE 0 END`;
+}
 
 /** The amount that the account's balance paid for a message when it ended. A plan's part has another debit. */
 export const BALANCE_PAID = "CASE WHEN kind = 'usage' AND debit = account_id THEN amount ELSE 0 END";

@@ -111,8 +111,9 @@ async function askAll(reader: Reader): Promise<void> {
     await reports.listEntries({ ...allUsage, ...time, account: 101, kinds: ['refund', 'payment'], limit: LIMIT });
   const message = { requestId: 'req_1001', endedAtMs: FIRST_MS + 1001 * STEP_MS };
   await reports.listEntries({ ...allUsage, account: 101, message, limit: LIMIT });
-  await reports.listSenders([FIRST_MS, message.endedAtMs]);
-  await reports.listMessagePayments([{ account: 101, atMs: message.endedAtMs }]);
+  for (const account of [101, RARE])
+    for (const before of [null, 50_000])
+      await reports.listCharged({ account, sinceMs: FIRST_MS, untilMs: middle.untilMs, before, limit: LIMIT });
   for (const after of [null, 'req_hold7']) await reports.listHolds({ account: 100, after, limit: LIMIT });
   for (const object of [null, 'key_7'])
     for (const account of [null, 101, RARE])

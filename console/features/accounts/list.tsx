@@ -16,7 +16,7 @@ import { fundsDigits } from '../billing/funds.ts';
 
 const PERIODS = ['7', '30'];
 export function AccountList() {
-  const { role } = useMe();
+  const { role, hidden } = useMe();
   const { values, clear } = useFilters();
   const { name, group } = values;
   const days = values['days'] === '30' ? 30 : 7;
@@ -44,7 +44,7 @@ export function AccountList() {
             ...fundsColumns(fundsDigits(accounts.rows)),
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
-            groupsColumn,
+            ...(hidden.includes('group') ? [] : [groupsColumn]),
             statusColumn({ from: 'xs' }),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
               from: 'lg',
@@ -81,7 +81,9 @@ function AccountFilters({ days }: { days: number }) {
   return (
     <FilterBar mb={0}>
       <SearchFilter name="name" label="Name" />
-      <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      {!useMe().hidden.includes('group') && (
+        <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      )}
       <NativeSelect
         label="Cost period"
         data={PERIODS.map((value) => ({ value, label: `${Number(value)} days` }))}

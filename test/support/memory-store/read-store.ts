@@ -21,11 +21,20 @@ import {
   type SortedPage,
   type SortedRow,
 } from '../../../src/accounts/accounts.ts';
+import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { DailyTotal, LedgerReader, NewEntry, RowPage, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
+  type DailyTotal,
+  type LedgerReader,
+  type NewEntry,
+  type RowPage,
+  type StoredUsageRecord,
+  systemAccounts,
+} from '../../../src/ledger/ledger.ts';
+import {
+  type ChargedMessage,
   divideRange,
   gatherTop,
   gatherTotals,
@@ -134,7 +143,7 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
       find(
         keys.values(),
         search,
-        ({ name, prefix }) => [name, prefix],
+        (key) => [keyTexts(key)],
         (key) => isOf(search, key.accountId) && (search.madeBy === null || isKeyOf(key, search.madeBy)),
       ),
     searchPersonNames: async (search) =>
@@ -145,6 +154,21 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         (person) => isOf(search, person.accountId),
       ),
   };
+}
+
+/** The texts that a search of keys reads, as the databases have them. */
+function keyTexts({ name, prefix, tags = {} }: Key): string {
+  return `${name} ${prefix} ${JSON.stringify(tags).replaceAll('"', '')}`.toLowerCase();
+}
+
+function matchingKeys(tables: MemoryTables, { accountId, madeBy, text, status }: SortedKeys): Key[] {
+  const hasText = (key: Key, part: string) =>
+    keyTexts(key).includes(part) || lower(tables.accounts.get(key.accountId)?.name ?? '').includes(part);
+  return [...tables.keys.values()]
+    .filter((key) => accountId === null || key.accountId === accountId)
+    .filter((key) => madeBy === null || isKeyOf(key, madeBy))
+    .filter((key) => text === null || hasText(key, text))
+    .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
 }
 
 function accountReads(tables: MemoryTables) {
@@ -179,13 +203,10 @@ function accountReads(tables: MemoryTables) {
       const values = { created: at, name: named, balance: ({ id }: Account) => balanceOf(id) };
       return sorted(rows, page, values[page.by]);
     },
-    async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
-      const rows = [...tables.keys.values()]
-        .filter((key) => accountId === null || key.accountId === accountId)
-        .filter((key) => madeBy === null || isKeyOf(key, madeBy));
+    async sortKeys(page: SortedKeys) {
       const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
       const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
-      return sorted(rows, page, values[page.by]);
+      return sorted(matchingKeys(tables, page), page, values[page.by]);
     },
     async listExpiringKeys({ sinceMs, untilMs, after, limit }: Parameters<AccountStore['listExpiringKeys']>[0]) {
       const endOf = ({ expiresAtMs }: Key) => expiresAtMs ?? Number.NEGATIVE_INFINITY;
@@ -354,22 +375,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
   };
 }
 
-function entryReads(
-  tables: MemoryTables,
-): Pick<LedgerReader & MonthStore, 'listEntries' | 'listMessagePayments' | 'readMonth'> {
+function entryReads(tables: MemoryTables): Pick<LedgerReader & MonthStore, 'listEntries' | 'readMonth'> {
   const numberOf = makeNumbers<NewEntry>();
   const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
     async listEntries(page) {
       const entries = numbered().filter((entry) => isEntryAsked(entry, page));
       return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
-    },
-    async listMessagePayments(places) {
-      const isPlace = (entry: { account: number; atMs: number }) =>
-        places.some(({ account, atMs }) => entry.account === account && entry.atMs === atMs);
-      return numbered()
-        .filter((entry) => (entry.kind === 'usage' || entry.kind === 'write_off') && isPlace(entry))
-        .map(({ account: _, ...entry }) => entry);
     },
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
@@ -378,6 +390,25 @@ function entryReads(
       return account === undefined ? null : readMonth(tables, account, numbered(), question, valueFor);
     },
   };
+}
+
+/** By the entries of their ends. */
+function listCharged(
+  tables: MemoryTables,
+  stored: readonly StoredUsageRecord[],
+  { account, before, sinceMs, untilMs, limit }: Parameters<UsageStore['listCharged']>[0],
+): ChargedMessage[] {
+  const isAsked = (record: StoredUsageRecord) =>
+    record.account === account && record.atMs >= sinceMs && record.atMs <= untilMs;
+  return newestFirst(stored.filter(isAsked), before, limit).map((record) => {
+    const ends = tables.entries.filter(
+      ({ reference, kind }) => reference === record.requestId && (kind === 'usage' || kind === 'write_off'),
+    );
+    const paidBy = (party: number) => ends.reduce((sum, { debit, amount }) => sum + (debit === party ? amount : 0), 0);
+    const { seq, atMs, payer } = record;
+    const [planPaid, writtenOff] = [paidBy(systemAccounts.plans), paidBy(systemAccounts.writeOffs)];
+    return { seq, atMs, record, balancePaid: paidBy(payer), planPaid, writtenOff };
+  });
 }
 
 function rowReads(tables: MemoryTables): Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'> {
@@ -494,9 +525,9 @@ function recordReads(tables: MemoryTables): UsageStore {
         isAsked(of, question) && (question.model === null || of.model === question.model);
       return sumTimeline(tables, question, isOfQuestion);
     },
+    listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
     topUsage: (question) => gatherTop([askedTotals(question)], question),
-    listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
