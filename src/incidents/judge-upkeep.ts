@@ -40,9 +40,11 @@ interface FailingDestination {
   failingSinceMs: number | null;
 }
 
-/** The margin of a model in the last days. */
+/** The margin of a model in the last days, by the group that sold it. */
 export interface ModelMargin {
   model: string;
+  /** null: not known. */
+  group: string | null;
   margin: Nano;
   sinceMs: number;
   messages: number;
@@ -149,13 +151,13 @@ function judgeMails(mails: Upkeep['mails']): Finding[] {
   return [finding('mail', null, sinceMs, facts('mail_failing', 'critical', { requests: failing.length }))];
 }
 
-function judgeMargin({ model, margin, sinceMs, messages }: ModelMargin): Finding[] {
+function judgeMargin({ model, group, margin, sinceMs, messages }: ModelMargin): Finding[] {
   if (margin >= 0) return [];
   const loss = -margin;
-  const known = { model, models: [model], loss, requests: messages };
+  const known = { model, models: [model], subject: group, loss, requests: messages };
   return [
     {
-      ...finding(`margin:${model}`, null, sinceMs, facts('negative_margin', 'warning', known)),
+      ...finding(`margin:${model}\n${group ?? ''}`, null, sinceMs, facts('negative_margin', 'warning', known)),
       begins: loss >= bounds.incidentLossLeast,
     },
   ];

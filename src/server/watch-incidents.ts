@@ -131,12 +131,14 @@ export class IncidentWatch {
     const { rows } = await this.#parts.stores.usage.totalUsage({
       ...everything,
       groupBy: 'model',
+      thenBy: 'group',
       limit: bounds.pageItemsMax,
     });
     const margins = rows.flatMap((total): ModelMargin[] => {
       const margin = marginOfTotal(total);
       if (margin === null || total.model === null) return [];
-      return [{ model: total.model, margin: exactNumber(margin), sinceMs, messages: total.costedMessages }];
+      const { model, group, costedMessages: messages } = total;
+      return [{ model, group, margin: exactNumber(margin), sinceMs, messages }];
     });
     this.#margins = { atMs: nowMs, margins };
     return margins;

@@ -141,6 +141,7 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     providerCost: row.provider_cost,
     session: row.session,
     tagSet: row.tag_set,
+    ...(row.group_in_totals === null && { totalsLackGroup: true as const }),
     ...readDetails(
       readOr(documents.usageDetails, row.details, () => NO_DETAILS),
       row.account_id,
@@ -322,10 +323,11 @@ export const usageColumns = columnsFor<Ending>()([
   whole('tag_set', ({ record }) => record.tagSet),
   /** Under which the daily totals count it. */
   text('provider', ({ record }) => (record.tagSet === null ? null : record.provider)),
+  whole('group_in_totals', ({ record }) => (record.totalsLackGroup ? null : 1)),
 ]);
 
 /** The columns that identify a daily total. */
-export const TOTAL_NAMES = 7;
+export const TOTAL_NAMES = 8;
 
 /** The first ones identify the total; the others are added to the stored values. */
 export const totalColumns: readonly Column<DailyTotal>[] = [
@@ -334,6 +336,7 @@ export const totalColumns: readonly Column<DailyTotal>[] = [
   whole('key_id', (row) => row.key),
   text('model', (row) => row.model),
   text('provider', (row) => row.provider),
+  text('group_name', (row) => row.group),
   whole('person_id', (row) => row.person),
   whole('tag_set', (row) => row.tagSet),
   whole('messages', (row) => row.messages),

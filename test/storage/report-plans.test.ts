@@ -299,7 +299,7 @@ function fill(path: string, count: number): void {
   const database = openForWriting(path);
   database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
     INSERT INTO usage_records SELECT n, 'req_' || n, n, 7, 8, 'settled', 'default', 'm', 'failed', 200,
-      0, 0, 0, 0, 0, 0, 0, 0, NULL, '{}', NULL, NULL, NULL, NULL FROM numbers`);
+      0, 0, 0, 0, 0, 0, 0, 0, NULL, '{}', NULL, NULL, NULL, NULL, 1 FROM numbers`);
   database.run(
     `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
   );

@@ -36,7 +36,7 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
     case 'telemetry_failing':
       return `Telemetry is not exported (${subject})`;
     case 'negative_margin':
-      return `${model} is sold below its cost`;
+      return `${model} is sold below its cost${subject === null ? '' : ` by the group ${subject}`}`;
     default:
       return {
         mail_failing: 'Mail is not sent',

@@ -1,4 +1,4 @@
-// Version 26: incidents. At most one of a name is open, on whatever node it was found.
+// Version 27: incidents. At most one of a name is open, on whatever node it was found.
 
 import { forBoth } from './migration-part.ts';
 

@@ -453,7 +453,7 @@ function totalsOver(
 ) {
   const totalsOf = (question: Totals): UsageTotal[] =>
     [...tables.totals.values()]
-      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter((total) => isAsked(total, question) && isOfModelAndGroup(total, question))
       .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
       .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
       .map((total) =>
@@ -461,9 +461,9 @@ function totalsOver(
       );
   const inRange = (question: Totals): UsageTotal[] => {
     const { days, edges } = divideRange(question);
-    const { model, tag = null, tagName = null } = question;
+    const { tag = null, tagName = null } = question;
     const ofRecords = stored()
-      .filter((record) => isAsked(record, question) && (model === null || record.model === model))
+      .filter((record) => isAsked(record, question) && isOfModelAndGroup(record, question))
       .filter(({ tags }) => tag === null || tags[tag.name] === tag.value)
       .filter(({ atMs }) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs))
       .map((record) => ({
@@ -532,6 +532,10 @@ function recordReads(tables: MemoryTables): UsageStore {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, group = null }: Totals): boolean {
+  return (model === null || of.model === model) && (group === null || of.group === group);
 }
 
 /** The value of a tag in the set under which a total counts. */

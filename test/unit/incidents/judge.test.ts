@@ -210,9 +210,13 @@ describe('of upkeep', () => {
     ]);
     const credentials = [{ provider: 'one', credential: 'default', failure: 'no such file' }];
     expect(found({ credentials })).toMatchObject([{ facts: { kind: 'credential_unreadable', said: 'no such file' } }]);
-    const margin = (usd: number) => [{ model: 'opus', margin: usd * 1e9, sinceMs: NOW_MS - 1, messages: 4 }];
+    const margin = (usd: number) => [
+      { model: 'opus', group: 'vip', margin: usd * 1e9, sinceMs: NOW_MS - 1, messages: 4 },
+    ];
     expect([found({ margins: margin(1) }), found({ margins: margin(-0.001) })]).toEqual([[], []]);
-    expect(found({ margins: margin(-2) })).toMatchObject([{ name: 'margin:opus', facts: { loss: 2e9, requests: 4 } }]);
+    expect(found({ margins: margin(-2) })).toMatchObject([
+      { name: 'margin:opus\nvip', facts: { subject: 'vip', loss: 2e9, requests: 4 } },
+    ]);
     expect(found({ pricesAsOf: '2026-11-01' })).toEqual([]);
     expect(found({ pricesAsOf: '2026-01-01' })).toMatchObject([{ facts: { kind: 'prices_outdated' } }]);
   });
