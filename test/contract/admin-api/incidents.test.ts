@@ -231,3 +231,14 @@ test('signals that a node cannot export are an incident until it can', async () 
   await node.round(stores, clock.nowMs());
   expect(await incidents()).toEqual([]);
 });
+
+test('a model that a group sells below its cost is an incident, which only operators see', async () => {
+  const account = await makeAccount(installation);
+  const key = await makeKey(installation, account['id']);
+  await useKey(installation, key, 2, { model: 'fable', providerCost: 20_000_000 });
+  await watch.round();
+  expect(await incidents()).toMatchObject([
+    { kind: 'negative_margin', model: 'fable', subject: 'default', loss: '0.038', requests: 2 },
+  ]);
+  expect(await incidents(await tokenOf('owner', account['id']))).toEqual([]);
+});
