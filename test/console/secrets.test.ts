@@ -166,7 +166,7 @@ test.skipIf(chromium === null)(
     await press(page, 'Edit');
     await name.fill('renamed');
     await press(page, 'Save');
-    await page.getByText('API key updated.').first().waitFor();
+    await page.getByText('API key saved.').first().waitFor();
     await name.waitFor({ state: 'hidden' });
     await page.getByRole('link', { name: 'Models', exact: true }).click();
     await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
