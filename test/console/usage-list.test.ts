@@ -165,3 +165,25 @@ test.skipIf(chromium === null)('filters are added, changed and removed with the 
   expect(await findFaults(page)).toEqual([]);
   expect(visitor.problems).toEqual([]);
 });
+
+test.skipIf(chromium === null)('the table of keys fits wide screens and phones', async () => {
+  const limits = {
+    quota: '1250.00',
+    quota_period: 'month',
+    models: ['claude-sonnet-4-5-*', 'gpt-5-mini-*', 'gemini-*'],
+  };
+  const account = opened.filled.accounts.globex;
+  await opened.turnpike.admin('POST', '/keys', { account, name: 'Nightly batch of the research team', ...limits });
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/keys');
+  for (const width of [1440, 1280, 390, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    const beyond = () =>
+      page
+        .getByRole('table', { name: 'API keys' })
+        .evaluate((table) => table.scrollWidth - (table.parentElement?.clientWidth ?? 0));
+    await page.waitForFunction((wide) => innerWidth === wide, width);
+    expect([width, await beyond()]).toEqual([width, 0]);
+  }
+});
