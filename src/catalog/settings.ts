@@ -32,7 +32,12 @@ const domain = z
 const MAIL_DOMAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
 const MAIL_DOMAINS_MAX = 20_000; // public lists of disposable mailboxes have some thousands
 const mailDomains = z
-  .array(z.string().max(253).regex(MAIL_DOMAIN, 'must be a domain, such as "example.com", or a top-level domain, such as "zip"'))
+  .array(
+    z
+      .string()
+      .max(253)
+      .regex(MAIL_DOMAIN, 'must be a domain, such as "example.com", or a top-level domain, such as "zip"'),
+  )
   .max(MAIL_DOMAINS_MAX)
   .refine((domains) => new Set(domains).size === domains.length, 'must not contain a domain twice');
 /** Whole cents, and as much as a payment provider takes at once. */

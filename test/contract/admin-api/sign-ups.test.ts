@@ -184,7 +184,8 @@ describe('an email at a denied domain', () => {
     await settings(denied);
     const { status, body } = await signUp(email);
     expect(status).toBe(isTaken ? 200 : 400);
-    if (!isTaken) expect(errorOf(body)).toMatchObject({ message: expect.stringMatching(CLEAR), faults: [{ path: ['email'] }] });
+    if (!isTaken)
+      expect(errorOf(body)).toMatchObject({ message: expect.stringMatching(CLEAR), faults: [{ path: ['email'] }] });
     expect(await mailing.deliver()).toHaveLength(isTaken ? 1 : 0);
   });
 
@@ -206,7 +207,12 @@ describe('an email at a denied domain', () => {
     const invited = { role: 'member', email: 'bob@mailinator.com' };
     const one = await ask('POST', '/api/v1/people', invited, owner);
     expect([one.status, errorOf(one.body).message]).toEqual([400, expect.stringMatching(CLEAR)]);
-    const many = await ask('POST', '/api/v1/people/import', { people: [invited, { ...invited, email: 'bob@example.com' }] }, owner);
+    const many = await ask(
+      'POST',
+      '/api/v1/people/import',
+      { people: [invited, { ...invited, email: 'bob@example.com' }] },
+      owner,
+    );
     expect(many.body).toMatchObject({ invited: 1, refused: 1 });
     expect((await ask('POST', '/api/v1/people', { ...invited, account: body['account'] })).status).toBe(201);
   });
