@@ -24,7 +24,7 @@ const LIST_MAX = 1_000;
 /** Classes of statuses; any status can be typed. */
 const STATUSES = ['2xx', '4xx', '5xx', '429', '499', '502', '504', '529'];
 const streamOptions = optionsOf({ true: 'Yes', false: 'No' });
-const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'Not completed' });
+const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'All errors' });
 
 export function UsageFilters({ filters }: { filters: Filters }) {
   return (
