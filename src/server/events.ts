@@ -30,6 +30,7 @@ import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { BudgetWatch } from './watch-budgets.ts';
 import { watchPlans } from './watch-plans.ts';
+import { eventsOfPricesInForce } from './watch-prices.ts';
 import { ProviderWatch } from './watch-providers.ts';
 import { RefusalWatch } from './watch-refusals.ts';
 
@@ -91,6 +92,14 @@ export function startEvents(parts: EventParts): () => Promise<void> {
         name: 'account ranking',
         everyMs,
         run: () => rankAccounts({ stores, settings: () => catalog().settings, clock }),
+      },
+      {
+        name: 'prices',
+        everyMs: bounds.pricesWatchedMs,
+        async run() {
+          const events = eventsOfPricesInForce(catalog(), clock.nowMs());
+          if (events.length > 0) await stores.events.emit(events);
+        },
       },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
