@@ -75,8 +75,9 @@ const scheduleBody = z.strictObject({
   dry_run: z.boolean().default(false),
 });
 const cancelBody = z.strictObject({ model: name, from: timeField });
-const canceledSchema = z
-  .object({ model: z.string(), from: timeShown, price: priceWritten }).openapi('CanceledPrice');
+export const canceledPriceSchema = z
+  .object({ model: z.string(), from: timeShown, price: priceWritten })
+  .openapi('CanceledPrice');
 
 export const priceChangeRoutes: AdminRoute[] = [
   get('/price-changes', 'price-change-list', 'List scheduled prices', installation, {
@@ -117,12 +118,11 @@ export const priceChangeRoutes: AdminRoute[] = [
     body: cancelBody,
     conflict: 'The version is in force',
     notFound: 'There is no such model, or it has no version from that time',
-    answer: [canceledSchema, 'The version that was canceled'],
+    answer: [canceledPriceSchema, 'The version that was canceled'],
     async handle(call) {
       const { model, from: fromMs } = call.body;
       const from = new Date(fromMs).toISOString();
-      const cancel = (documents: readonly CatalogDocument[]) =>
-        cancelPrice(documents, model, from, call.clock.nowMs());
+      const cancel = (documents: readonly CatalogDocument[]) => cancelPrice(documents, model, from, call.clock.nowMs());
       return versionOf(model, await apply(call, cancel, { model, isDry: false }));
     },
   }),

@@ -124,6 +124,31 @@ seen('editing a model shows faults beside their fields and saves only after revi
   expect(visitor.problems).toEqual([]);
 });
 
+seen('a price is scheduled with its effect, and canceled', async () => {
+  await using visitor = await visitAs('operator');
+  const { page } = visitor;
+  await visitor.goTo('/models/sandbox-thinking');
+  await press(page, 'Schedule price');
+  const dialog = page.getByRole('dialog', { name: 'Schedule price' });
+  await dialog.getByLabel('Takes effect').fill('2099-01-01T00:00');
+  await dialog.getByRole('textbox', { name: 'Input (USD per million)' }).fill('a lot');
+  await press(page, 'Show effect on the last 7 days');
+  await dialog.getByText('must be a decimal in USD').waitFor();
+  await dialog.getByRole('textbox', { name: 'Input (USD per million)' }).fill('2.5');
+  await press(page, 'Show effect on the last 7 days');
+  await dialog.getByText('No requests in the last 7 days.').waitFor();
+  expect(await modelNamed('sandbox-thinking')).toMatchObject({ price_changes: [] });
+  await dialog.getByRole('button', { name: 'Schedule price' }).click();
+  await page.getByText('$2.50 input').waitFor();
+  expect(await modelNamed('sandbox-thinking')).toMatchObject({ price_changes: [{ input: '2.5' }] });
+  await page.screenshot({ path: '/work/tmp-setup/scheduled.png', fullPage: true });
+  await press(page, 'Cancel price');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel price' }).click();
+  await page.getByText('No price is scheduled.').waitFor();
+  expect(await modelNamed('sandbox-thinking')).toMatchObject({ price_changes: [] });
+  expect(visitor.problems).toEqual([]);
+});
+
 seen('a concurrent change requires a new review before saving', async () => {
   await using visitor = await visitAs('operator');
   const { page } = visitor;
