@@ -79,7 +79,7 @@ describe('a scheduled price', () => {
     };
     expect(await refused({})).toEqual([409, 'conflict']);
     expect(await refused({ from: new Date(NOW_MS).toISOString() })).toEqual([400, 'invalid_request']);
-    expect(await refused({ model: 'none', from: '2027-01-01' })).toEqual([404, 'object_not_found']);
+    expect(await refused({ model: 'none', from: '2027-01-01' })).toEqual([400, 'invalid_request']);
     expect(await refused({ from: '2027-01-01', price: { input: '-1', output: '2' } })).toEqual([400, 'invalid_request']);
     expect(await refused({ from: '2027-01-01', price: { input: '1' } })).toEqual([400, 'invalid_request']);
     expect((await modelNamed('sandbox-echo'))['price_changes']).toHaveLength(1);
