@@ -105,7 +105,8 @@ export const priceChangeRoutes: AdminRoute[] = [
       const change = { ...price, from: new Date(fromMs).toISOString() };
       const schedule = (documents: readonly CatalogDocument[]) => {
         const planned = schedulePrice(documents, model, change);
-        if (planned === 'no model') throw invalidRequest([{ path: ['model'], message: `there is no model "${model}"` }]);
+        if (planned === 'no model')
+          throw invalidRequest([{ path: ['model'], message: `there is no model "${model}"` }]);
         return planned;
       };
       const planned = await apply(call, schedule, { model, isDry });
