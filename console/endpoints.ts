@@ -9,6 +9,7 @@ import type {
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
+  CanceledPriceShape,
   CatalogChangeShape,
   CatalogShape,
   CodeBatchShape,
@@ -26,9 +27,11 @@ import type {
   EventTypeShape,
   ExportRunShape,
   ExportShape,
+  ForecastShape,
   GroupShape,
   HoldShape,
   ImportedPeopleShape,
+  IncidentListShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -43,6 +46,7 @@ import type {
   PaymentShape,
   PersonBudgetShape,
   PersonShape,
+  PlannedPriceShape,
   PlanShape,
   PriceComparisonShape,
   ProviderBillDetailsShape,
@@ -104,6 +108,8 @@ export interface Endpoints {
   'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
+  'GET /incidents': IncidentListShape;
+  'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;
@@ -172,6 +178,8 @@ export interface Endpoints {
   'POST /providers/{name}/test': ProviderTestShape;
   'GET /providers/{name}/models': OfferedModelsShape;
   'POST /providers/{name}/models': SoldModelsShape;
+  'POST /price-changes': PlannedPriceShape;
+  'POST /price-changes/cancel': CanceledPriceShape;
   'GET /provider-presets': { data: ProviderPresetShape[] };
   'GET /search': SearchShape;
   'GET /settings': { data: SettingShape[] };

@@ -23,6 +23,8 @@ import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
+import { forecastRoutes } from './forecast.ts';
+import { incidentRoutes } from './incidents.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -32,6 +34,7 @@ import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
+import { priceChangeRoutes } from './price-changes.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
 import { providerModelRoutes } from './provider-models.ts';
@@ -83,12 +86,15 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,
+    ...incidentRoutes,
+    ...forecastRoutes,
     ...routeHealthRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,
     ...redemptionRoutes(),
     ...applyRoutes,
     ...priceUpdateRoutes,
+    ...priceChangeRoutes,
     ...catalogRoutes,
     ...planRoutes,
     ...tokenRoutes,

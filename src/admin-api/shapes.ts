@@ -24,6 +24,8 @@ import type { destinationSchema, destinationWithSecret } from './destinations.ts
 import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { exportRunSchema, exportSchema } from './export-schedules.ts';
+import type { forecastSchema } from './forecast.ts';
+import type { incidentListSchema, incidentSchema } from './incidents.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
 import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
@@ -31,6 +33,7 @@ import type { changeSchema as marginChangeSchema, marginGroupSchema, marginSchem
 import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './payments.ts';
 import type { invitedSchema, personSchema } from './people.ts';
 import type { accountPlanSchema, planSchema } from './plans.ts';
+import type { canceledPriceSchema, plannedPriceSchema } from './price-changes.ts';
 import type { billDetailsSchema, billSourceSchema, importSchema, providerBillSchema } from './provider-bills.ts';
 import type { offersSchema, presetSchema, soldSchema } from './provider-models.ts';
 import type { providerSchema, testSchema } from './providers.ts';
@@ -48,6 +51,9 @@ import type { bucketSchema, timelineSchema, topSchema, totalSchema } from './usa
 export type AcceptedShape = z.infer<typeof acceptedSchema>;
 export type AccountPlanShape = z.infer<typeof accountPlanSchema>;
 export type AccountShape = z.infer<typeof accountSchema>;
+export type ForecastShape = z.infer<typeof forecastSchema>;
+export type IncidentListShape = z.infer<typeof incidentListSchema>;
+export type IncidentShape = z.infer<typeof incidentSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;
 export type AttentionShape = z.infer<typeof attentionSchema>;
 export type AuditShape = z.infer<typeof auditSchema>;
@@ -95,6 +101,8 @@ export type ProviderBillDetailsShape = z.infer<typeof billDetailsSchema>;
 export type ProviderBillImportShape = z.infer<typeof importSchema>;
 export type ProviderBillShape = z.infer<typeof providerBillSchema>;
 export type ProviderBillSourceShape = z.infer<typeof billSourceSchema>;
+export type CanceledPriceShape = z.infer<typeof canceledPriceSchema>;
+export type PlannedPriceShape = z.infer<typeof plannedPriceSchema>;
 export type OfferedModelsShape = z.infer<typeof offersSchema>;
 export type ProviderPresetShape = z.infer<typeof presetSchema>;
 export type SoldModelsShape = z.infer<typeof soldSchema>;

@@ -29,7 +29,9 @@ import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { BudgetWatch } from './watch-budgets.ts';
+import { IncidentWatch, type NodeIncidents } from './watch-incidents.ts';
 import { watchPlans } from './watch-plans.ts';
+import { watchPrices } from './watch-prices.ts';
 import { ProviderWatch } from './watch-providers.ts';
 import { RefusalWatch } from './watch-refusals.ts';
 
@@ -41,6 +43,7 @@ export interface EventParts {
   clock: Clock;
   log: LogWriter;
   metrics: ServiceMetrics;
+  own: NodeIncidents;
   version: string;
   payments: Payments | null;
   mailer: Mailer | null;
@@ -70,6 +73,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   });
   const refusals = new RefusalWatch({ stores, clock });
   const budgets = new BudgetWatch({ stores, clock });
+  const incidents = new IncidentWatch({ stores, catalog: () => holder.current, clock });
   const everyMs = bounds.jobsEveryMs;
   const exports = exportParts(parts, leadership);
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
@@ -86,12 +90,19 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
       { name: 'budgets', everyMs: bounds.budgetsWatchedMs, run: (signal) => budgets.round(signal) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
+      {
+        name: 'incidents',
+        firstAfterMs: 0,
+        everyMs: bounds.incidentsEveryMs,
+        run: (signal) => incidents.round(signal),
+      },
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       {
         name: 'account ranking',
         everyMs,
         run: () => rankAccounts({ stores, settings: () => catalog().settings, clock }),
       },
+      { name: 'prices', everyMs: bounds.pricesWatchedMs, run: () => watchPrices({ stores, catalog, clock }) },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
       { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },
@@ -100,7 +111,8 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     onFailure: failed,
   });
   const watchFailed = (failure: unknown) => reportInternalFailure(parts, 'provider_watch', failure);
-  const timer = setInterval(() => void watch.round().catch(watchFailed), bounds.providersWatchedMs);
+  const look = () => watch.round().then(() => parts.own.round(stores, clock.nowMs()));
+  const timer = setInterval(() => void look().catch(watchFailed), bounds.providersWatchedMs);
   timer.unref();
   return async () => {
     clearInterval(timer);

@@ -9,8 +9,8 @@ import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
+import { useDefaultModel } from '../keys/default-model.ts';
 import { useModelNames } from '../keys/form.tsx';
-import { defaultModel } from '../keys/values.ts';
 import { toolCallsOf } from './answer.ts';
 import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
@@ -30,7 +30,8 @@ export function Playground() {
   const [isOpen, drawer] = useDisclosure(false);
   const models = usePlayableModels();
   // The models are in the address, so that other pages can link here with one.
-  const model = values['model'] ?? defaultModel(models);
+  const usual = useDefaultModel(models);
+  const model = values['model'] ?? usual;
   const keySource = useKeySource(model);
   const settings = { ...changed, model };
   return (
@@ -52,6 +53,8 @@ export function Playground() {
         models={models}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
+        // The models of the key that the first message creates may have another default.
+        onSend={() => set({ model })}
         keySource={keySource}
       />
     </>
@@ -80,10 +83,11 @@ interface TalkProps {
   models: readonly string[];
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
+  onSend: () => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
   const first = useConversation(baseUrl, settings);
   const second = useConversation(baseUrl, { ...settings, model: secondModel });
@@ -102,13 +106,15 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
   };
-  const send = () =>
+  const send = () => {
+    onSend();
     void withSecret((secret) => {
       for (const talk of talks) talk.send(contentOf(draft, openToolCallsOf(talk)), secret);
       const text = draft.text.trim();
       if (text !== '') setPrompts([text, ...prompts.filter((prompt) => prompt !== text)].slice(0, PROMPTS_MAX));
       setDraft(emptyDraft);
     });
+  };
   const regenerate = () => void withSecret((secret) => talks.forEach((talk) => void talk.again(secret)));
   const takeBack = () => setDraft(draftOf(talks.map((talk) => talk.takeBack()).find(({ length }) => length > 0) ?? []));
   return (

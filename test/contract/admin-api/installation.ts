@@ -132,7 +132,7 @@ export async function makeParts<RetainedData extends Stores>(
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();
   const counters: Installation['counters'] = new Map();
-  const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open);
+  const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open, clock.nowMs);
   return {
     clock,
     stores,
@@ -195,29 +195,13 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     },
     moveAdmin: () => null,
     auditRows,
-    accounts: stores.accounts,
-    names: stores.names,
-    tokens: stores.tokens,
-    people: stores.people,
-    directoryGroups: stores.directoryGroups,
-    signUps: stores.signUps,
-    scim: stores.scim,
+    ...stores,
     mailer: parts.mailer,
     signIn,
     sessions: sessionsOf(parts),
     messagesAt: () => parts.publicOrigin,
-    audit: stores.audit,
-    events: stores.events,
-    destinations: stores.destinations,
-    deliveries: stores.deliveries,
     ledger: { ...stores.ledger, submit: (bundle) => stores.gate.submit(bundle) },
-    usage: stores.usage,
     exportSources: stores,
-    exports: stores.exports,
-    traffic: stores.traffic,
-    codes: stores.codes,
-    bills: stores.bills,
-    agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments && { provider: 'stripe', ...parts.payments },
     catalog: {

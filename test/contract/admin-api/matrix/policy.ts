@@ -71,6 +71,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/refusals': rule(seenByMakers),
   'GET /api/v1/refusals/totals': rule(seenByMakers),
   'GET /api/v1/attention': rule(seenByMakers),
+  'GET /api/v1/incidents': rule(seenByMakers),
   'GET /api/v1/search': rule(seenByMakers),
   'GET /api/v1/usage/{request_id}': rule(seenByMakers, { object: 'usage' }),
   'POST /api/v1/usage/{request_id}/refunds': rule(operatorOnly, { object: 'usage', done: 201 }),
@@ -128,6 +129,7 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/models/differences': rule(ofTheInstallation),
   'GET /api/v1/groups': rule(seenByEveryone),
   'GET /api/v1/plans': rule(seenByEveryone),
+  'GET /api/v1/accounts/{id}/forecast': rule(seenByHolders, { object: 'account' }),
   'GET /api/v1/accounts/{id}/plan': rule(seenByHolders, { object: 'account' }),
   'PATCH /api/v1/accounts/{id}/plan': rule(changedByHolders, { object: 'account' }),
   'POST /api/v1/accounts/{id}/subscription': rule(changedByHolders, { object: 'account', refusesDisabled: true }),
@@ -140,6 +142,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
   'POST /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
   'GET /api/v1/provider-presets': rule(ofTheInstallation),
+  'GET /api/v1/price-changes': rule(ofTheInstallation),
+  'POST /api/v1/price-changes': rule(operatorOnly),
+  'POST /api/v1/price-changes/cancel': rule(operatorOnly, { done: 404 }), // nothing is scheduled
   'GET /api/v1/provider-bill-sources': rule(ofTheInstallation),
   'POST /api/v1/provider-bill-sources': rule(operatorOnly),
   'POST /api/v1/provider-bill-sources/{provider}/fetch': rule(operatorOnly, {
