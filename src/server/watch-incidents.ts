@@ -131,7 +131,7 @@ export class IncidentWatch {
     const { rows } = await this.#parts.stores.usage.totalUsage({
       ...everything,
       groupBy: 'model',
-      thenBy: 'group',
+      thenBy: ['group'],
       limit: bounds.pageItemsMax,
     });
     const margins = rows.flatMap((total): ModelMargin[] => {
