@@ -17,6 +17,7 @@ import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
+import { rolledTotals } from './rolled-totals.ts';
 import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
@@ -172,6 +173,14 @@ const groups: Migration = {
   ...groupsInTotals,
 };
 
+/** Only tables that earlier versions do not read, and triggers that see their writes. */
+const rolled: Migration = {
+  version: 27,
+  name: 'rolled totals',
+  leastKnown: 20,
+  ...rolledTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -190,6 +199,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   exportSchedules,
   providerBills,
   groups,
+  rolled,
 ];
 
 /** The version that this program creates and uses. */
