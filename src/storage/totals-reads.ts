@@ -13,7 +13,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { divideDays, type DaysOfTable, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
+import { type DaysOfTable, divideDays, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
 import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
@@ -143,7 +143,6 @@ export function totalsReads(
   };
 }
 
-
 export function groupingsOf({ groupBy, thenBy = null }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
   return thenBy === null ? [groupBy] : [groupBy, thenBy];
 }
@@ -251,11 +250,7 @@ function isTagged({ columns, tag = null }: Question): boolean {
  * The first columns of the order that include those to group by, if few rows are left of a group of them: SQLite sorts what it groups,
  * which takes three times as long as to add up rows in their order. null: all columns, or those to group by.
  */
-function partsOf(
-  on: SqlReader,
-  order: readonly Column[],
-  by: readonly Column[],
-): { by: string; shown: string } | null {
+function partsOf(on: SqlReader, order: readonly Column[], by: readonly Column[]): { by: string; shown: string } | null {
   if (!on.sortsGroups) return null;
   const last = Math.max(...by.map((column) => order.indexOf(column)));
   if (last < 0 || last === order.length - 1 || last + 1 === by.length) return null;

@@ -1,7 +1,7 @@
 // Coarser totals of closed days: reports with them are the same as without, whatever changes a day that is rolled up.
 
-import { SQL } from 'bun';
 import { expect, test } from 'bun:test';
+import { SQL } from 'bun';
 import { DAY_MS } from '../../src/base/clock.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { totalsGroupings } from '../../src/reports/reports.ts';
@@ -78,7 +78,9 @@ async function expectSame(rolled: Rolled): Promise<number> {
 async function changeDays(rolled: Rolled): Promise<void> {
   const { bench, rollUp, run } = rolled;
   const ids = await useDays(bench, 9);
-  await run(`INSERT INTO tag_sets (account_id, id, month_ms, tags) VALUES (${bench.account}, 7, 0, '{"team":"search"}')`);
+  await run(
+    `INSERT INTO tag_sets (account_id, id, month_ms, tags) VALUES (${bench.account}, 7, 0, '{"team":"search"}')`,
+  );
   expect(await expectSame(rolled)).toBe(0);
   await rollUp();
   const days = await expectSame(rolled);
@@ -149,7 +151,8 @@ async function changeDuringRollUp({ run }: Rolled, url: string): Promise<void> {
     await one.unsafe(`BEGIN; ${first}`).simple();
     const waiting = other.unsafe(second).simple();
     waiting.catch(() => {}); // awaited below
-    while ((await run("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).length === 0) await Bun.sleep(10);
+    while ((await run("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")).length === 0)
+      await Bun.sleep(10);
     await one.unsafe('COMMIT').simple();
     await waiting;
     expect(await isRolledUp()).toBe(isLastRollUp);

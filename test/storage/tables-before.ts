@@ -30,10 +30,11 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 /** The latest first. */
 const undone: readonly Undone[] = [
   {
-    version: 27,
+    version: 28,
     sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,
     postgres: `DROP FUNCTION roll_up_day; DROP FUNCTION day_changed CASCADE; ${ROLLED}`,
   },
+  onBoth(27, dropTables('incidents')),
   {
     version: 26,
     sqlite: `ALTER TABLE usage_records DROP COLUMN group_in_totals; ALTER TABLE daily_totals RENAME TO later_totals;

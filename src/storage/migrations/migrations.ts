@@ -10,6 +10,7 @@ import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
+import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -173,9 +174,17 @@ const groups: Migration = {
   ...groupsInTotals,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const incidents: Migration = {
+  version: 27,
+  name: 'incidents',
+  leastKnown: 20,
+  ...incidentTables,
+};
+
 /** Only tables that earlier versions do not read, and triggers that see their writes. */
 const rolled: Migration = {
-  version: 27,
+  version: 28,
   name: 'rolled totals',
   leastKnown: 20,
   ...rolledTotals,
@@ -199,6 +208,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   exportSchedules,
   providerBills,
   groups,
+  incidents,
   rolled,
 ];
 

@@ -1,4 +1,4 @@
-// Version 27: coarser totals of closed days. A day is in rolled_days while its coarser totals are the sums of its daily totals: a change of
+// Version 28: coarser totals of closed days. A day is in rolled_days while its coarser totals are the sums of its daily totals: a change of
 // one of these takes it out in the same transaction, by triggers, which see what nodes of earlier versions write, too.
 // In PostgreSQL, roll_up_day waits for transactions that changed a day of before, and they wait for it: a day is taken for one of before an
 // hour after its end, and is rolled up no earlier than six hours after it.

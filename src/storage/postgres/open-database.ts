@@ -201,7 +201,6 @@ export function listHoldsOf(url: string, { node, epoch }: Owner): Promise<string
   });
 }
 
-
 /** Uses a connection of its own. Throws if the database is unavailable or does not answer. */
 export async function maintainDatabase(url: string, signal?: AbortSignal): Promise<MaintenanceResult> {
   const client = openClient(url, {

@@ -2,17 +2,17 @@
 
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import { bounds } from '../../config/config.ts';
 import type { Clock } from '../../base/clock.ts';
+import { bounds } from '../../config/config.ts';
 import { type LedgerGate, ResidentLedger } from '../../ledger/ledger.ts';
+import type { CoCommittedRow } from '../co-committed.ts';
 import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { reportReads as allReports } from '../report-reads.ts';
+import { DAYS_TO_ROLL_UP } from '../rolled-totals.ts';
 import { shortReads } from '../short-reads.ts';
 import type { SqlReader } from '../sql-reader.ts';
-import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
-import type { CoCommittedRow } from '../co-committed.ts';
-import { DAYS_TO_ROLL_UP } from '../rolled-totals.ts';
 import type { MaintenanceResult } from '../stores.ts';
+import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
 import { retentionReads } from './co-committed.ts';
 import { SqliteLedgerStore } from './ledger-store.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
@@ -113,9 +113,15 @@ export function sqliteStores(
     outbox: guardReads(outboxReads(reader)),
     async maintain(nowMs, signal) {
       let daysRolledUp = 0;
-      for (const { day_ms: dayMs } of await reader.read<{ day_ms: number }>(DAYS_TO_ROLL_UP, nowMs - bounds.rolledUpAfterMs)) {
+      for (const { day_ms: dayMs } of await reader.read<{ day_ms: number }>(
+        DAYS_TO_ROLL_UP,
+        nowMs - bounds.rolledUpAfterMs,
+      )) {
         if (signal.aborted) break;
-        await gate.submit({ operations: [], coCommitted: [{ table: 'rolled_days', roll: { dayMs } } satisfies CoCommittedRow] });
+        await gate.submit({
+          operations: [],
+          coCommitted: [{ table: 'rolled_days', roll: { dayMs } } satisfies CoCommittedRow],
+        });
         daysRolledUp++;
         await Bun.sleep(bounds.dropRestMs);
       }
