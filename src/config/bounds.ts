@@ -234,6 +234,7 @@ export const bounds = {
   statementsPreparedMax: 200, // prepared statements of a connection to SQLite whose texts vary
   rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
   dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
+  rolledDaysReadMax: 10_000, // for one report
   rolledUpAfterMs: 30 * 60 * 60 * 1000, // after the start of a day, when PostgreSQL allows it: its coarser totals
   dropEveryMs: 60 * 60 * 1000,
   dropAgainMs: 60_000, // when an expired month was in use

@@ -2,6 +2,7 @@
 // rolled_days, and the daily totals of all others.
 
 import { DAY_MS } from '../base/clock.ts';
+import { bounds } from '../config/config.ts';
 import type { SqlReader } from './sql-reader.ts';
 
 export type TotalsColumn =
@@ -72,9 +73,10 @@ export async function divideDays(
 
 async function readRolledDays(on: SqlReader, firstMs: number, lastMs: number): Promise<number[]> {
   const rows = await on.read<{ day_ms: number }>(
-    `SELECT ${on.number('r.day_ms')} AS day_ms FROM rolled_days r WHERE r.day_ms >= $1 AND r.day_ms <= $2 ORDER BY r.day_ms`,
+    `SELECT ${on.number('r.day_ms')} AS day_ms FROM rolled_days r WHERE r.day_ms >= $1 AND r.day_ms <= $2 ORDER BY r.day_ms LIMIT $3`,
     firstMs,
     lastMs,
+    bounds.rolledDaysReadMax, // of days beyond, the daily totals are read
   );
   return rows.map((row) => row.day_ms);
 }
