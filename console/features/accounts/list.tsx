@@ -12,7 +12,6 @@ import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useCosts, useList } from '../../queries.ts';
-import { fundsDigits } from '../billing/funds.ts';
 
 const PERIODS = ['7', '30'];
 export function AccountList() {
@@ -41,7 +40,7 @@ export function AccountList() {
           sorting={sorting}
           columns={[
             nameColumn,
-            ...fundsColumns(fundsDigits(accounts.rows)),
+            ...fundsColumns,
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             groupsColumn,
@@ -111,8 +110,7 @@ const nameColumn: Column<AccountShape> = {
   ),
 };
 
-function fundsColumns(digits: number): Column<AccountShape>[] {
-  return [
+const fundsColumns: Column<AccountShape>[] = [
     {
       name: 'available',
       label: 'Available',
@@ -121,17 +119,15 @@ function fundsColumns(digits: number): Column<AccountShape>[] {
         payer === 'parent' ? (
           <Hint title="Paid by the parent account.">–</Hint>
         ) : (
-          <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+          <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
         ),
     },
     moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
       from: 'md',
-      digits,
       sort: { by: 'balance', first: 'asc' },
     }),
-    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg', digits }),
-  ];
-}
+    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg' }),
+];
 
 /** Nothing for an account whose balance is not used. */
 function ofOwnBalance(member: 'balance' | 'held') {

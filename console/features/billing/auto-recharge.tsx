@@ -6,7 +6,7 @@ import type { AutoRechargeShape, PaymentOptionsShape } from '../../../src/admin-
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -85,8 +85,8 @@ function RechargeFacts({ recharge }: { recharge: AutoRechargeShape }) {
     <Facts
       facts={[
         { name: 'Payment method', value: methodText(recharge) ?? 'None saved' },
-        { name: 'Threshold', value: <Money usd={recharge.threshold} /> },
-        { name: 'Amount', value: <Money usd={recharge.amount} /> },
+        { name: 'Threshold', value: <Money usd={recharge.threshold} precision="exact" /> },
+        { name: 'Amount', value: <Money usd={recharge.amount} precision="exact" /> },
         { name: 'Maximum per day', value: recharge.per_day_max ?? '–' },
       ]}
     />
@@ -132,7 +132,7 @@ function AutoRechargeForm({ recharge, options }: AutoRechargeFormProps) {
           <TextInput label="Maximum per day" inputMode="numeric" {...form.getInputProps('per_day_max')} />
         </SimpleGrid>
         <Hint size="xs">
-          {`The amount is ${formatMoney(options.minimum)} to ${formatMoney(options.maximum)}, at most ${most} times per day (UTC).`}
+          {`The amount is ${formatExactMoney(options.minimum)} to ${formatExactMoney(options.maximum)}, at most ${most} times per day (UTC).`}
         </Hint>
         {form.errors['enabled'] !== undefined && <FailureNotice failure={new Error(String(form.errors['enabled']))} />}
         <FormFailure failure={change.error} fields={FIELDS} />

@@ -6,7 +6,7 @@ import { notifications } from '@mantine/notifications';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
-import { formatExactMoney, nanoOf, sumDigitsOf, sumOf } from '../../money.ts';
+import { formatExactMoney, nanoOf, sumOf } from '../../money.ts';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
@@ -125,18 +125,17 @@ function buttonOf(amount: string | null): { label: string; color?: string } {
 
 function NewBalance({ balance, amount }: { balance: string; amount: string | null }) {
   const after = amount === null ? null : sumOf([balance, amount]);
-  const digits = amount === null || after === null ? 2 : sumDigitsOf([{ parts: [balance, amount], sum: after }]);
   return (
     <Alert color={amount?.startsWith('-') ? 'orange' : 'gray'}>
       <Group justify="space-between">
         <Text size="sm">Current balance</Text>
-        <Money usd={balance} digits={digits} size="sm" />
+        <Money usd={balance} size="sm" />
       </Group>
       <Group justify="space-between" fw={600} aria-live="polite">
         <Text size="sm" fw={600}>
           New balance
         </Text>
-        <Money usd={after} digits={digits} size="sm" fw={600} />
+        <Money usd={after} size="sm" fw={600} />
       </Group>
     </Alert>
   );

@@ -6,7 +6,7 @@ import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
@@ -30,7 +30,7 @@ export function LowBalances({ account }: { account: AccountShape }) {
       }
     >
       {role === 'viewer' ? (
-        <Hint>{account.low_balances.map(formatMoney).join(', ') || 'None'}</Hint>
+        <Hint>{account.low_balances.map(formatExactMoney).join(', ') || 'None'}</Hint>
       ) : (
         // Another form when another user changes the amounts.
         <LowBalancesForm key={account.low_balances.join()} account={account} />

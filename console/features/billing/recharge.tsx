@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { SupportLink } from '../../installation.tsx';
-import { formatMoney, nanoOf } from '../../money.ts';
+import { formatExactMoney, nanoOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
@@ -55,7 +55,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
     },
   });
   const amount = choice === OTHER ? typed.trim() : choice;
-  const range = `${formatMoney(minimum)} to ${formatMoney(maximum)}, excluding taxes`;
+  const range = `${formatExactMoney(minimum)} to ${formatExactMoney(maximum)}, excluding taxes`;
   return (
     <form
       onSubmit={(event) => {
@@ -69,7 +69,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
           <Group gap="xs" role="radiogroup" aria-label="Amount">
             {amounts.map((usd) => (
               <Chip key={usd} value={usd} name="amount">
-                {formatMoney(usd)}
+                {formatExactMoney(usd)}
               </Chip>
             ))}
             <Chip value={OTHER} name="amount">
@@ -90,7 +90,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
           />
         )}
         {choice !== OTHER && (
-          <Text size="sm">{`${formatMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
+          <Text size="sm">{`${formatExactMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
         )}
         <FormFailure failure={paying.error} fields={choice === OTHER ? FIELDS : []} />
         <FormActions

@@ -6,7 +6,7 @@ import type { CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
-import { digitsOf, nanoOf, usdOf } from '../../money.ts';
+import { nanoOf, usdOf } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
@@ -81,7 +81,7 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
         {total > 0n && (
           <Text size="sm">
             {'Total value: '}
-            <Money usd={usdOf(total)} digits={digitsOf([usdOf(total)])} />.
+            <Money usd={usdOf(total)} precision="exact" />.
           </Text>
         )}
         <FormFailure failure={create.error} fields={FIELDS} />

@@ -6,7 +6,7 @@ import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney, nanoOf, usdOf } from '../../money.ts';
+import { formatExactMoney, formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
@@ -32,14 +32,14 @@ export function KeyLine({ source }: { source: KeySource }) {
   if (shown === undefined)
     return (
       source.isReady && (
-        <Hint size="xs">{`The first request creates a key that can spend ${formatMoney(source.quota)} per day${payer}.`}</Hint>
+        <Hint size="xs">{`The first request creates a key that can spend ${formatExactMoney(source.quota)} per day${payer}.`}</Hint>
       )
     );
   return (
     <Hint size="xs" component="div" data-testid="key-line">
       <TextLink to={pathOf.key(shown.id)}>{`Key ${shown.prefix}…`}</TextLink>
       {shown.quota !== null &&
-        ` · ${leftOf(shown)} of ${formatMoney(shown.quota)} left${periodTexts[shown.quota_period]}`}
+        ` · ${leftOf(shown)} of ${formatExactMoney(shown.quota)} left${periodTexts[shown.quota_period]}`}
       {shown.expires_at !== null && (
         <>
           {' · expires '}

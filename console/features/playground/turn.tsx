@@ -151,7 +151,7 @@ function Cost({ requestId }: { requestId: string | null }) {
       {' · '}
       {`${formatCount(counted.input_tokens)} in, ${formatCount(counted.output_tokens)} out`}
       {` · cost `}
-      <Money usd={counted.cost} fw={600} c="bright" data-testid="cost" />
+      <Money usd={counted.cost} precision="request" fw={600} c="bright" data-testid="cost" />
       {isVisible && (
         <>
           {' · '}

@@ -42,12 +42,12 @@ function BillFacts({ bill }: { bill: ProviderBillDetailsShape }) {
   return (
     <Facts
       facts={[
-        { name: 'Billed', value: <Money usd={toNano(bill.billed)} isExact /> },
-        { name: 'Recorded', value: <Money usd={toNano(bill.ours)} isExact /> },
-        { name: 'Difference', value: <Money usd={toNano(bill.difference)} isExact /> },
+        { name: 'Billed', value: <Money usd={toNano(bill.billed)} /> },
+        { name: 'Recorded', value: <Money usd={toNano(bill.ours)} /> },
+        { name: 'Difference', value: <Money usd={toNano(bill.difference)} /> },
         ...partNames.map((name) => ({
           name: partLabels[name],
-          value: <Money usd={toNano(bill.parts[name])} isExact />,
+          value: <Money usd={toNano(bill.parts[name])} />,
         })),
         { name: 'Requests', value: formatCount(bill.messages) },
         { name: 'Imported', value: <When at={bill.imported_at} /> },

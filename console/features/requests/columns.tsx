@@ -13,7 +13,7 @@ import { pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 
-const HIDDEN_EXACT = { choice: 'hidden', digits: 'exact' } as const;
+const HIDDEN_AMOUNT = { choice: 'hidden', precision: 'request' } as const;
 
 /** Operators and viewers also see the account, the provider and the margin of each request. */
 export function usageColumns(names: Names, isInstallation: boolean): Column<UsageShape>[] {
@@ -48,11 +48,11 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
       from: 'lg',
       sort: { by: 'tokens', first: 'desc' },
     },
-    moneyColumn('cost', 'Cost', ({ cost }) => cost, { digits: 'exact', sort: { by: 'cost', first: 'desc' } }),
+    moneyColumn('cost', 'Cost', ({ cost }) => cost, { precision: 'request', sort: { by: 'cost', first: 'desc' } }),
     ...(isInstallation
       ? [
-          moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_EXACT),
-          moneyColumn<UsageShape>('margin', 'Margin', ({ margin }) => margin, HIDDEN_EXACT),
+          moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_AMOUNT),
+          moneyColumn<UsageShape>('margin', 'Margin', ({ margin }) => margin, HIDDEN_AMOUNT),
         ]
       : []),
     duration('first_token', 'TTFT', 'Time to first token', (row) => row.first_token_ms),

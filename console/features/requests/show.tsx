@@ -10,7 +10,7 @@ import { formatCount, formatMs, formatShort } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
-import { digitsOf, formatExactMoney, nanoOf, usdOf } from '../../money.ts';
+import { formatExactMoney, formatRequestMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import { CodeBlock, CopyButton } from '../../parts/code-block.tsx';
@@ -184,8 +184,8 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
       />
       <StatTile
         label="Cost"
-        value={<Money usd={cost} isExact />}
-        {...(nanoOf(written_off) !== 0n && { note: `${formatExactMoney(written_off)} written off` })}
+        value={<Money usd={cost} precision="request" />}
+        {...(nanoOf(written_off) !== 0n && { note: `${formatRequestMoney(written_off)} written off` })}
       />
       <StatTile
         label="Tokens"
@@ -254,7 +254,7 @@ function RequestMargin({ receipt }: { receipt: ReceiptShape }) {
       </Section>
     );
   const paid = usdOf(nanoOf(cost) - nanoOf(written_off));
-  const shared = { isExact: true, digits: digitsOf([paid, provider_cost, margin]) };
+  const shared = { precision: 'request' } as const;
   return (
     <Section title="Margin">
       <Facts

@@ -92,7 +92,7 @@ export function UsageTotals({ summary, children }: UsageTotalsProps) {
             <Figure label="Error rate">{total.messages === 0 ? '–' : formatShare(failed / total.messages)}</Figure>
           )}
           <Figure label="Cost">
-            <Money usd={total.cost} isExact />
+            <Money usd={total.cost} />
           </Figure>
           <Figure label="Input tokens">{formatShort(input)}</Figure>
           <Figure label="Output tokens">{formatShort(total.output_tokens)}</Figure>
@@ -253,8 +253,8 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
     ),
     count('output', 'Output tokens', (row) => row.output_tokens),
     {
-      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost, { digits: 'exact' }),
-      total: <Money usd={total.cost} isExact />,
+      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost),
+      total: <Money usd={total.cost} />,
     },
   ];
   return columns;
