@@ -15,7 +15,7 @@ import { useCosts, useList } from '../../queries.ts';
 
 const PERIODS = ['7', '30'];
 export function AccountList() {
-  const { role } = useMe();
+  const { role, hidden } = useMe();
   const { values, clear } = useFilters();
   const { name, group } = values;
   const days = values['days'] === '30' ? 30 : 7;
@@ -43,7 +43,7 @@ export function AccountList() {
             ...fundsColumns,
             moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
-            groupsColumn,
+            ...(hidden.includes('group') ? [] : [groupsColumn]),
             statusColumn({ from: 'xs' }),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
               from: 'lg',
@@ -80,7 +80,9 @@ function AccountFilters({ days }: { days: number }) {
   return (
     <FilterBar mb={0}>
       <SearchFilter name="name" label="Name" />
-      <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      {!useMe().hidden.includes('group') && (
+        <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      )}
       <NativeSelect
         label="Cost period"
         data={PERIODS.map((value) => ({ value, label: `${Number(value)} days` }))}

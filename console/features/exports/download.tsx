@@ -7,7 +7,7 @@ import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
-import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
 
@@ -43,13 +43,13 @@ export function Download() {
               <Choice
                 label="Group by"
                 value={first}
-                labels={dimensionLabels}
+                labels={dimensionLabelsFor(me)}
                 onChange={(value) => setBy([value, second])}
               />
               <Choice
                 label="Then by"
                 value={second}
-                labels={withoutDimension(first)}
+                labels={withoutDimension(dimensionLabelsFor(me), first)}
                 onChange={(value) => setBy([first, value])}
                 isOptional
               />
@@ -137,8 +137,8 @@ function Choice({ label, value, labels, onChange, isOptional = false }: ChoicePr
   );
 }
 
-function withoutDimension(chosen: string | null) {
-  const { [chosen as Dimension]: _, ...others } = dimensionLabels;
+function withoutDimension(labels: Readonly<Record<string, string>>, chosen: string | null) {
+  const { [chosen ?? '']: _, ...others } = labels;
   return others;
 }
 

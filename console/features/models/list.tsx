@@ -107,7 +107,7 @@ function AccountModels() {
         columns={[
           ...priceColumns(paid),
           capabilitiesColumn,
-          { ...groupsColumn, show: (model) => groupOf(model) },
+          ...(me.hidden.includes('group') ? [] : [{ ...groupsColumn, show: (model: ModelShape) => groupOf(model) }]),
           copyColumn,
         ]}
         empty={

@@ -162,9 +162,9 @@ function rowOfLine(line: PriceLine): PriceRow {
 }
 
 /** The sum of the lines, its multiplier, and a refund of the cost, which is rounded up to a nanodollar. */
-function sumRows({ sum, multiplier, afterRounding, refunded, isVerified }: PriceCalculation, group: string) {
+function sumRows({ sum, multiplier, afterRounding, refunded, isVerified }: PriceCalculation, group: string | null) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
-  if (multiplier !== '1') rows.push({ label: `Price multiplier of group ${group}`, factor: `× ${multiplier}` });
+  if (multiplier !== '1') rows.push({ label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`, factor: `× ${multiplier}` });
   if (refunded !== '0' && isVerified)
     rows.push({ label: 'Before refunds', usd: afterRounding }, { label: 'Refunded', usd: negated(refunded) });
   return rows;
