@@ -75,7 +75,10 @@ export function UsedBar({ used, limit, label, period, widthPx }: UsedBarProps) {
       </Progress.Root>
       <Group gap="xs" justify="space-between" wrap="nowrap">
         <Text size="xs">
-          <span className="tabular" title={`${formatExactMoney(used)} of ${formatExactMoney(limit)}`}>{`${formatMoney(used)} of ${formatExactMoney(limit)}`}</span>
+          <span
+            className="tabular"
+            title={`${formatExactMoney(used)} of ${formatExactMoney(limit)}`}
+          >{`${formatMoney(used)} of ${formatExactMoney(limit)}`}</span>
           {period !== undefined && ` ${period}`}
         </Text>
         <Hint size="xs" className="tabular">

@@ -105,19 +105,11 @@ const total = (amounts: bigint[]) => amounts.reduce((sum, one) => sum + one, 0n)
 /** The text as it is laid out, without hidden columns and with space between cells, with exact amounts. */
 async function exactText(place: Locator): Promise<string> {
   await place.first().waitFor();
-  return await place.evaluateAll((elements) => {
-    const shown: [node: Text, text: string][] = [];
+  await place.evaluateAll((elements) => {
     const amounts = elements.flatMap((element) => [...element.querySelectorAll<HTMLElement>('[title*="$"]')]);
-    for (const amount of amounts) {
-      const node = amount.lastChild;
-      if (!(node instanceof Text)) continue;
-      shown.push([node, node.data]);
-      node.data = amount.title;
-    }
-    const text = elements.map((element) => (element as HTMLElement).innerText).join('\n');
-    for (const [node, before] of shown) node.data = before;
-    return text;
+    for (const { lastChild: node, title } of amounts) if (node instanceof Text) node.data = title;
   });
+  return (await place.allInnerTexts()).join('\n');
 }
 
 /** The texts of the last cells of the rows of a table, whose other columns may have no amounts. */

@@ -113,22 +113,22 @@ const nameColumn: Column<AccountShape> = {
 };
 
 const fundsColumns: Column<AccountShape>[] = [
-    {
-      name: 'available',
-      label: 'Available',
-      align: 'right',
-      show: ({ available, pays_from: payer }) =>
-        payer === 'parent' ? (
-          <Hint title="Paid by the parent account.">–</Hint>
-        ) : (
-          <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
-        ),
-    },
-    moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
-      from: 'md',
-      sort: { by: 'balance', first: 'asc' },
-    }),
-    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg' }),
+  {
+    name: 'available',
+    label: 'Available',
+    align: 'right',
+    show: ({ available, pays_from: payer }) =>
+      payer === 'parent' ? (
+        <Hint title="Paid by the parent account.">–</Hint>
+      ) : (
+        <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+      ),
+  },
+  moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
+    from: 'md',
+    sort: { by: 'balance', first: 'asc' },
+  }),
+  moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg' }),
 ];
 
 /** Nothing for an account whose balance is not used. */

@@ -166,7 +166,9 @@ function Settings({ account }: { account: AccountShape }) {
             name: 'Paid by',
             value: account.pays_from === 'own' ? 'Own balance' : 'Parent account',
           },
-          account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} precision="exact" /> } : null,
+          account.pays_from === 'own'
+            ? { name: 'Credit line', value: <Money usd={account.credit_line} precision="exact" /> }
+            : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },
           { name: 'Warning thresholds', value: list(account.warns_at.map((percent) => `${percent}%`)) },
           { name: 'Tags', value: list(tagTexts(account.tags)) },
@@ -246,13 +248,7 @@ const keyColumns: Column<KeyShape>[] = [
     label: 'Quota used',
     from: 'sm',
     show: ({ quota, quota_used: used, quota_period: period }) => (
-      <UsedBar
-        used={used}
-        limit={quota}
-        label="Quota used"
-        period={periodTexts[period] ?? period}
-        widthPx={200}
-      />
+      <UsedBar used={used} limit={quota} label="Quota used" period={periodTexts[period] ?? period} widthPx={200} />
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),

@@ -119,18 +119,9 @@ function FundsTiles({ account, holds }: FundsTilesProps) {
           note={<DaysLeft account={account} />}
           {...(nanoOf(account.available) <= 0n && { color: 'red' })}
         />
-        <StatTile
-          label="Balance"
-          value={<Money usd={account.balance} />}
-          note="Sum of all transactions"
-        />
+        <StatTile label="Balance" value={<Money usd={account.balance} />} note="Sum of all transactions" />
         {isOwing && (
-          <StatTile
-            label="Debt"
-            value={<Money usd={account.debt} />}
-            note="Paid by the next credit"
-            color="red"
-          />
+          <StatTile label="Debt" value={<Money usd={account.debt} />} note="Paid by the next credit" color="red" />
         )}
         <StatTile
           label="Reserved"

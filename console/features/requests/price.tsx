@@ -59,9 +59,7 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
       isPadded={false}
       {...(hasText && { text: <PriceVersion tierText={tierText} from={from} /> })}
     >
-      <PriceTable
-        rows={[...price.lines.map(rowOfLine), ...sumRows(price, receipt.group), ...finalRows(receipt)]}
-      />
+      <PriceTable rows={[...price.lines.map(rowOfLine), ...sumRows(price, receipt.group), ...finalRows(receipt)]} />
       <Verification price={price} receipt={receipt} />
     </Section>
   );
@@ -164,7 +162,11 @@ function rowOfLine(line: PriceLine): PriceRow {
 /** The sum of the lines, its multiplier, and a refund of the cost, which is rounded up to a nanodollar. */
 function sumRows({ sum, multiplier, afterRounding, refunded, isVerified }: PriceCalculation, group: string | null) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
-  if (multiplier !== '1') rows.push({ label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`, factor: `× ${multiplier}` });
+  if (multiplier !== '1')
+    rows.push({
+      label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`,
+      factor: `× ${multiplier}`,
+    });
   if (refunded !== '0' && isVerified)
     rows.push({ label: 'Before refunds', usd: afterRounding }, { label: 'Refunded', usd: negated(refunded) });
   return rows;
