@@ -87,7 +87,7 @@ export function percentOf(used: string, limit: string): number {
   return whole <= 0n ? 100 : Number((nanoOf(used) * 10_000n) / whole) / 100;
 }
 
-const RATE_DIGITS = 12;
+export const RATE_DIGITS = 12;
 const MULTIPLIER_DIGITS = 6;
 
 /** "$3.00", "$0.003625": exact, because a rate is multiplied by millions. */

@@ -15,6 +15,7 @@ import { useCreate } from '../../queries.ts';
 import { PersonLink } from '../people/invite.tsx';
 import { GroupsField, TermFields } from './edit.tsx';
 import { PlaceFields } from './tree.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const creditKindLabels = { payment: 'Payment', promotion: 'Promotion: free credit' };
 
@@ -108,10 +109,9 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
 function CreditFields({ form }: { form: Form }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-      <TextInput
+      <AmountField
         label="Initial credit (USD)"
         description="Without credit or a credit line, requests are rejected."
-        inputMode="decimal"
         placeholder="100.00"
         {...form.getInputProps('credit')}
       />

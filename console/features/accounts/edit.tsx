@@ -16,6 +16,7 @@ import { useChange, useList } from '../../queries.ts';
 import { tagsOf, tagTexts } from '../../tags.ts';
 import { countOrNull } from '../models/form-values.ts';
 import { PlaceFields, useMayChange } from './tree.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const allowancePeriodLabels = { total: 'Never', day: 'Daily', week: 'Weekly', month: 'Monthly' };
 
@@ -106,10 +107,9 @@ export function TermFields({ form }: FieldsProps) {
   const { role } = useMe();
   return (
     <>
-      <TextInput
+      <AmountField
         label="Allowance (USD)"
         description="Maximum spend per period. Leave empty to limit spend by the balance only."
-        inputMode="decimal"
         {...form.getInputProps('allowance')}
       />
       <NativeSelect
@@ -118,10 +118,9 @@ export function TermFields({ form }: FieldsProps) {
         {...form.getInputProps('allowance_period')}
       />
       {role === 'operator' && (
-        <TextInput
+        <AmountField
           label="Credit line (USD)"
           description="How far the balance can go below zero."
-          inputMode="decimal"
           {...form.getInputProps('credit_line')}
         />
       )}

@@ -15,6 +15,7 @@ import { Facts, FailureNotice, Hint, Loading, Section } from '../../parts/page.t
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { countOrNull } from '../models/form-values.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const FIELDS = ['threshold', 'amount', 'per_day_max', 'enabled'];
 
@@ -127,8 +128,8 @@ function AutoRechargeForm({ recharge, options }: AutoRechargeFormProps) {
             : `Payment method: ${method}`}
         </Hint>
         <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <TextInput label="Threshold (USD)" inputMode="decimal" {...form.getInputProps('threshold')} />
-          <TextInput label="Amount (USD)" inputMode="decimal" {...form.getInputProps('amount')} />
+          <AmountField label="Threshold (USD)" {...form.getInputProps('threshold')} />
+          <AmountField label="Amount (USD)" {...form.getInputProps('amount')} />
           <TextInput label="Maximum per day" inputMode="numeric" {...form.getInputProps('per_day_max')} />
         </SimpleGrid>
         <Hint size="xs">

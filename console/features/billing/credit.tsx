@@ -11,6 +11,7 @@ import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-butto
 import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { useCreate } from '../../queries.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const creditKindLabels = {
   payment: 'Payment',
@@ -74,15 +75,14 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
-        <TextInput
+        <AmountField
           label="Amount (USD)"
           description="Enter a negative amount to deduct. You can deduct at most the available balance."
-          inputMode="decimal"
           placeholder="100.00"
           required
           data-autofocus
           {...form.getInputProps('amount')}
-          onChange={({ currentTarget }) => setAmount(currentTarget.value)}
+          onChange={setAmount}
         />
         <MoreFields form={form} />
         <NewBalance balance={account.balance} amount={amount} />
@@ -91,7 +91,7 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
           {...buttonOf(amount)}
           onCancel={onDone}
           isPending={addCredit.isPending}
-          isDisabled={amount === null}
+          isDisabled={form.values.amount === ''}
         />
       </Stack>
     </form>

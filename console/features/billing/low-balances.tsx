@@ -3,6 +3,7 @@
 import { Stack, TagsInput } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { amountOf } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
@@ -42,7 +43,7 @@ export function LowBalances({ account }: { account: AccountShape }) {
 function LowBalancesForm({ account: { id, low_balances: before } }: { account: AccountShape }) {
   const [amounts, setAmounts] = useState(before);
   const change = useChange(
-    () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts.map((text) => text.replace(/^\$/, '')) } }),
+    () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts } }),
     { done: 'Low balance notices saved.' },
   );
   return (
@@ -60,7 +61,7 @@ function LowBalancesForm({ account: { id, low_balances: before } }: { account: A
           {...(amounts.length === 0 && { placeholder: '5.00' })}
           acceptValueOnBlur
           value={amounts}
-          onChange={setAmounts}
+          onChange={(texts) => setAmounts(texts.map((text) => amountOf(text)))}
           error={fieldFaults(change.error, FIELDS)?.['low_balances']}
         />
         <FormFailure failure={change.error} fields={FIELDS} />

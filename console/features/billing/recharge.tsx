@@ -1,6 +1,6 @@
 // Buys credit on the page of the payment provider: an offered amount, or another within the operator's bounds.
 
-import { Chip, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Chip, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
@@ -10,6 +10,7 @@ import { formatExactMoney, nanoOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const OTHER = 'other';
 const FIELDS = ['amount'];
@@ -78,14 +79,13 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
           </Group>
         </Chip.Group>
         {choice === OTHER && (
-          <TextInput
+          <AmountField
             label="Amount (USD)"
             description={range}
-            inputMode="decimal"
             leftSection="$"
             maw={260}
             value={typed}
-            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+            onChange={setTyped}
             error={fieldFaults(paying.error, FIELDS)?.['amount']}
           />
         )}

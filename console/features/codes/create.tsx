@@ -17,6 +17,7 @@ import { DayField, useZone } from '../../parts/times.tsx';
 import { useCreate } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
 import { countOrNull } from '../models/form-values.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that you sell' };
 const blank = { name: '', amount: '', count: '', kind: 'promotion', expires_at: '', once_per_account: false, note: '' };
@@ -51,9 +52,8 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
           {...form.getInputProps('name')}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <TextInput
+          <AmountField
             label="Amount of each code (USD)"
-            inputMode="decimal"
             placeholder="5.00"
             required
             {...form.getInputProps('amount')}

@@ -22,6 +22,7 @@ import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useGet } from '../../queries.ts';
 import { collapsedFields, isSandboxError, type KeyValues } from './values.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const quotaPeriodLabels = { total: 'Never', day: 'Daily (UTC)', week: 'Weekly (Monday, UTC)', month: 'Monthly (UTC)' };
 
@@ -111,10 +112,9 @@ function PersonField({ form }: { form: KeyForm }) {
 function QuotaFields({ form }: { form: KeyForm }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }} style={{ alignItems: 'end' }}>
-      <TextInput
+      <AmountField
         label="Quota (USD)"
         description="Maximum spend. Leave empty to limit spend by the balance only."
-        inputMode="decimal"
         placeholder="No limit"
         {...form.getInputProps('quota')}
       />

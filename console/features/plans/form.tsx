@@ -13,6 +13,7 @@ import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { limitLabels, limitNames } from '../groups/limits.ts';
 import { countOrNull, textOrNull } from '../models/form-values.ts';
 import { windowLabels } from './windows.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const FIELDS = [
   ...['name', 'title', 'price', 'groups', 'stripe_price', 'is_offered'],
@@ -101,10 +102,9 @@ interface AmountFieldsProps {
 function AmountFields({ form }: AmountFieldsProps) {
   return (
     <>
-      <TextInput
+      <AmountField
         label="Price per month (USD)"
         description="Must equal the Stripe price, or the plan cannot be bought."
-        inputMode="decimal"
         maw={320}
         {...form.getInputProps('price')}
       />
@@ -113,10 +113,9 @@ function AmountFields({ form }: AmountFieldsProps) {
       </Text>
       <SimpleGrid cols={{ base: 2, xs: 4 }} spacing="sm">
         {windowLengths.map((length) => (
-          <TextInput
+          <AmountField
             key={length}
             label={windowLabels[length]}
-            inputMode="decimal"
             placeholder="None"
             {...form.getInputProps(`windows.${length}`)}
           />

@@ -1,6 +1,6 @@
 // Shows the API key of the playground: what is left of its quota, its account, and the choice of another key.
 
-import { Code, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
@@ -15,6 +15,7 @@ import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange } from '../../queries.ts';
 import { type KeySource, usePlaygroundKey } from './key-source.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const PREFIX_CHARACTERS = 10;
 const FIELDS = ['account', 'quota'];
@@ -107,12 +108,11 @@ function NextKey({ source }: { source: KeySource }) {
     <Stack gap="sm">
       {me.account === null && <AccountField source={source} />}
       {source.shown === undefined ? (
-        <TextInput
+        <AmountField
           label="Spend limit per day (USD)"
           description="For the key that the first request creates. The key expires after one day."
-          inputMode="decimal"
           value={source.quota}
-          onChange={({ currentTarget }) => source.setQuota(currentTarget.value)}
+          onChange={source.setQuota}
           error={fieldFaults(source.failure, FIELDS)?.['quota']}
         />
       ) : (
@@ -199,12 +199,11 @@ function QuotaOfKey({ apiKey: { id, quota: current } }: { apiKey: KeyShape }) {
       }}
     >
       <Group align="flex-end" gap="xs">
-        <TextInput
+        <AmountField
           flex={1}
           label="Spend limit per day (USD)"
-          inputMode="decimal"
           value={typed ?? current ?? ''}
-          onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+          onChange={setTyped}
           error={faults?.['quota']}
         />
         <ActionButton label="Save limit" type="submit" disabled={typed === null} loading={change.isPending} />

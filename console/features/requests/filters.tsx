@@ -2,9 +2,11 @@
 
 import { ActionIcon, Autocomplete, Group, Select, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { countFilters, type Filters } from '../../filters.ts';
+import { readAmount } from '../../amounts.ts';
+import { countFilters, type Filters, useFilters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { noteOf } from '../../parts/amount-field.tsx';
 import { AccountFilter, FilterBar, SelectFilter, TextFilter, TimeFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { useGet } from '../../queries.ts';
@@ -45,7 +47,7 @@ export function UsageFilters({ filters }: { filters: Filters }) {
       <StatusFilter filters={filters} />
       <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
       {isInstallation && <ProviderFilter />}
-      <TextFilter name="cost_min" label="Min cost (USD)" w={undefined} inputMode="decimal" placeholder="0.01" />
+      <CostFilter />
       <TextFilter name="tag" label="Tag" w={undefined} placeholder="team:search" />
       <TextFilter name="session" label="Session" w={undefined} />
       <SelectFilter name="stream" label="Streaming" w={undefined} data={streamOptions} />
@@ -135,6 +137,12 @@ function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
       )}
     </>
   );
+}
+
+function CostFilter() {
+  const read = readAmount(useFilters().values['cost_min'] ?? '');
+  const field = { ...noteOf(read), error: read.fault, w: undefined, inputMode: 'decimal' } as const;
+  return <TextFilter name="cost_min" label="Min cost (USD)" placeholder="0.01" {...field} />;
 }
 
 function KeyFilter({ filters: { values, set } }: { filters: Filters }) {

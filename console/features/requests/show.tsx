@@ -34,6 +34,7 @@ import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
 import { RequestTimeline } from './timeline.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 
 const outcomeTexts = {
   completed: null,
@@ -311,13 +312,12 @@ function RefundForm({ requestId, most, onDone }: RefundFormProps) {
     <form onSubmit={form.onSubmit((values) => refund.mutate(values))}>
       <Stack>
         <Text size="sm">{`You can refund up to ${formatExactMoney(most)}. The account balance is credited immediately.`}</Text>
-        <TextInput
+        <AmountField
           label="Amount (USD)"
           description="Leave empty to refund the full amount."
           placeholder={most}
-          inputMode="decimal"
           value={form.values.amount}
-          onChange={(event) => change('amount', event.currentTarget.value)}
+          onChange={(usd) => change('amount', usd)}
           error={faults?.['amount']}
           data-autofocus
         />
