@@ -9,10 +9,10 @@ import { useMe } from '../me.tsx';
 import { formatMoney } from '../money.ts';
 import { useNames } from '../names.ts';
 import { useGet } from '../queries.ts';
+import { AmountField } from './amount-field.tsx';
 import { UsedBar } from './money.tsx';
 import { FailureNotice, Hint, Section } from './page.tsx';
 import { When } from './times.tsx';
-import { AmountField } from './amount-field.tsx';
 
 export type AccountBudget = PersonBudgetShape['budgets'][number];
 

@@ -47,7 +47,19 @@ test('an amount that looks different from what was read is shown beside the fiel
 });
 
 test('a text that is not an amount says what is expected, and reaches the API unchanged', () => {
-  for (const typed of ['abc', '1,00,000', '1.00.000', '12,34,56', '1,000.5.0', '1 00', '5 EUR', '--5', '$', '1..5', '1e3']) {
+  for (const typed of [
+    'abc',
+    '1,00,000',
+    '1.00.000',
+    '12,34,56',
+    '1,000.5.0',
+    '1 00',
+    '5 EUR',
+    '--5',
+    '$',
+    '1..5',
+    '1e3',
+  ]) {
     expect([typed, readAmount(typed).fault]).toEqual([typed, 'Enter an amount, for example 1,000 or 0.50.']);
     expect(amountOf(typed)).toBe(typed);
   }

@@ -8,6 +8,7 @@ import { useFilters } from '../../filters.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, PageHead } from '../../parts/page.tsx';
@@ -15,7 +16,6 @@ import { useCreate } from '../../queries.ts';
 import { PersonLink } from '../people/invite.tsx';
 import { GroupsField, TermFields } from './edit.tsx';
 import { PlaceFields } from './tree.tsx';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const creditKindLabels = { payment: 'Payment', promotion: 'Promotion: free credit' };
 

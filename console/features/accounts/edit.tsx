@@ -8,6 +8,7 @@ import { budgetFaultNames, budgetFields, budgetOf, budgetValues } from '../../bu
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TagsField } from '../../parts/fields.tsx';
@@ -16,7 +17,6 @@ import { useChange, useList } from '../../queries.ts';
 import { tagsOf, tagTexts } from '../../tags.ts';
 import { countOrNull } from '../models/form-values.ts';
 import { PlaceFields, useMayChange } from './tree.tsx';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const allowancePeriodLabels = { total: 'Never', day: 'Daily', week: 'Weekly', month: 'Monthly' };
 

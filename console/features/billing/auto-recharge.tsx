@@ -7,6 +7,7 @@ import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { formatExactMoney } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -15,7 +16,6 @@ import { Facts, FailureNotice, Hint, Loading, Section } from '../../parts/page.t
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { countOrNull } from '../models/form-values.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const FIELDS = ['threshold', 'amount', 'per_day_max', 'enabled'];
 

@@ -7,11 +7,11 @@ import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { formatExactMoney, nanoOf, sumOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { useCreate } from '../../queries.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const creditKindLabels = {
   payment: 'Payment',

@@ -42,10 +42,9 @@ export function LowBalances({ account }: { account: AccountShape }) {
 
 function LowBalancesForm({ account: { id, low_balances: before } }: { account: AccountShape }) {
   const [amounts, setAmounts] = useState(before);
-  const change = useChange(
-    () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts } }),
-    { done: 'Low balance notices saved.' },
-  );
+  const change = useChange(() => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts } }), {
+    done: 'Low balance notices saved.',
+  });
   return (
     <form
       onSubmit={(event) => {

@@ -7,10 +7,10 @@ import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { SupportLink } from '../../installation.tsx';
 import { formatExactMoney, nanoOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const OTHER = 'other';
 const FIELDS = ['amount'];

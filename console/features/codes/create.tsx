@@ -7,6 +7,7 @@ import { countOf, formatCount } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { nanoOf, usdOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
@@ -17,7 +18,6 @@ import { DayField, useZone } from '../../parts/times.tsx';
 import { useCreate } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
 import { countOrNull } from '../models/form-values.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that you sell' };
 const blank = { name: '', amount: '', count: '', kind: 'promotion', expires_at: '', once_per_account: false, note: '' };

@@ -16,13 +16,13 @@ import { useDisclosure } from '@mantine/hooks';
 import { useEffect } from 'react';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { TagsField } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useGet } from '../../queries.ts';
 import { collapsedFields, isSandboxError, type KeyValues } from './values.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const quotaPeriodLabels = { total: 'Never', day: 'Daily (UTC)', week: 'Weekly (Monday, UTC)', month: 'Monthly (UTC)' };
 

@@ -4,11 +4,11 @@ import { Card, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput }
 import type { UseFormReturnType } from '@mantine/form';
 import { Fragment } from 'react';
 import { optionsOf, TIERS, tierLabels } from '../../labels.ts';
+import { RATE_DIGITS } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { blankRoute, type ModelFields, RATES, type RateName, rateLabels } from './form-values.ts';
-import { RATE_DIGITS } from '../../money.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const costModeLabels = { unknown: 'Unknown', listed: 'List price', stated: 'Custom' };
 
@@ -65,7 +65,7 @@ function RateFieldset({ form, path }: { form: Form; path: string }) {
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" w="100%" style={{ alignItems: 'end' }}>
       {RATES.map((name) => (
         <AmountField
-            digitsMax={RATE_DIGITS}
+          digitsMax={RATE_DIGITS}
           key={name}
           label={rateLabels[name]}
           leftSection="$"

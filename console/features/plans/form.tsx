@@ -6,6 +6,7 @@ import { useEffect } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { windowLengths } from '../../labels.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
@@ -13,7 +14,6 @@ import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { limitLabels, limitNames } from '../groups/limits.ts';
 import { countOrNull, textOrNull } from '../models/form-values.ts';
 import { windowLabels } from './windows.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const FIELDS = [
   ...['name', 'title', 'price', 'groups', 'stripe_price', 'is_offered'],

@@ -8,6 +8,7 @@ import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { formatExactMoney, formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
@@ -15,7 +16,6 @@ import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange } from '../../queries.ts';
 import { type KeySource, usePlaygroundKey } from './key-source.ts';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const PREFIX_CHARACTERS = 10;
 const FIELDS = ['account', 'quota'];

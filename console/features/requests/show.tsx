@@ -12,6 +12,7 @@ import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { formatExactMoney, formatRequestMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import { CodeBlock, CopyButton } from '../../parts/code-block.tsx';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
@@ -34,7 +35,6 @@ import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
 import { RequestTimeline } from './timeline.tsx';
-import { AmountField } from '../../parts/amount-field.tsx';
 
 const outcomeTexts = {
   completed: null,
