@@ -12,6 +12,7 @@ import { ExternalLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { formatTime } from '../../times.ts';
+import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 type Used = StatementShape['usage'];
 
@@ -72,7 +73,7 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
       />
       <Hint size="xs">
         {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
-        {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}
+        {'Input, cached and output are in tokens. Cached is the input read from the cache or written to it.'}{' '}
         {'Days and months are in UTC. Amounts are rounded to cents; the CSV file has the exact amounts.'}
       </Hint>
     </Stack>
@@ -337,18 +338,12 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
         columns={[
           { name: 'name', label: head, show: ({ name }) => <span className="wrap">{name}</span>, total: 'Total' },
           figure('Requests', ({ messages }) => formatCount(messages)),
-          figure('Input', (used) => formatCount(used.input_tokens), 'xs'),
-          figure('Cached input', (used) => formatCount(cachedOf(used)), 'xs'),
-          figure('Output', (used) => formatCount(used.output_tokens), 'xs'),
+          ...tokenKinds.map(({ name, label }) => figure(label, (used) => formatCount(splitTokens(used)[name]), 'xs')),
           figure('Cost', (used) => <Money usd={paidOf(used)} />),
         ]}
       />
     </section>
   );
-}
-
-function cachedOf(used: Used): number {
-  return used.cache_read_input_tokens + used.cache_creation_input_tokens;
 }
 
 /** The cost without the amount written off. */

@@ -6,7 +6,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure } from '../../api.ts';
-import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import { formatMs, formatShort } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
@@ -31,6 +31,7 @@ import {
 } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useCreate, useGet } from '../../queries.ts';
+import { splitTokens, sumTokens, tokensText } from '../../tokens.ts';
 import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
@@ -168,9 +169,8 @@ function RawJson({ receipt }: { receipt: ReceiptShape }) {
 }
 
 function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
-  const { cost, written_off, cache_read_input_tokens: read, output_tokens: output } = receipt;
-  const input = receipt.input_tokens + read + receipt.cache_creation_input_tokens;
-  const split = `${formatCount(input)} input, ${formatCount(output)} output`;
+  const { cost, written_off } = receipt;
+  const tokens = splitTokens(receipt);
   const firstToken = receipt.first_token_ms;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="md">
@@ -188,11 +188,7 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
         value={<Money usd={cost} precision="request" />}
         {...(nanoOf(written_off) !== 0n && { note: `${formatRequestMoney(written_off)} written off` })}
       />
-      <StatTile
-        label="Tokens"
-        value={formatShort(input + output)}
-        note={read === 0 ? split : `${split}; ${`${formatCount(read)} read from cache`}`}
-      />
+      <StatTile label="Tokens" value={formatShort(sumTokens(tokens))} note={tokensText(tokens)} />
       <StatTile
         label="Latency"
         value={formatMs(receipt.latency_ms)}

@@ -18,6 +18,7 @@ import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
+import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
@@ -82,7 +83,7 @@ interface UsageTotalsProps {
 /** `children` stand at the end of the line. */
 export function UsageTotals({ summary, children }: UsageTotalsProps) {
   const { total, failed } = summary;
-  const input = total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
+  const tokens = splitTokens(total);
   return (
     <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
       <Group justify="space-between" gap="md">
@@ -94,8 +95,11 @@ export function UsageTotals({ summary, children }: UsageTotalsProps) {
           <Figure label="Cost">
             <Money usd={total.cost} />
           </Figure>
-          <Figure label="Input tokens">{formatShort(input)}</Figure>
-          <Figure label="Output tokens">{formatShort(total.output_tokens)}</Figure>
+          {tokenKinds.map(({ name, label }) => (
+            <Figure key={name} label={label}>
+              {formatShort(tokens[name])}
+            </Figure>
+          ))}
         </Group>
         {children}
       </Group>
@@ -246,12 +250,7 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
       total: 'Total',
     },
     count('messages', 'Requests', (row) => row.messages),
-    count(
-      'input',
-      'Input tokens',
-      (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens,
-    ),
-    count('output', 'Output tokens', (row) => row.output_tokens),
+    ...tokenKinds.map(({ name, label }) => count(name, label, (row) => splitTokens(row)[name])),
     {
       ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost),
       total: <Money usd={total.cost} />,
