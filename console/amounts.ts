@@ -33,6 +33,11 @@ export function amountOf(typed: string, digitsMax = DIGITS_MAX): string {
   return readAmount(typed, digitsMax).usd;
 }
 
+/** Whether more digits can make an amount of it: "$", "1,000,0". */
+export function isBegun(typed: string): boolean {
+  return /^[+−-]?\s*(?:\$|US\$)?\s*\d{0,3}(?:[.,'’_\s]\d{3})*(?:[.,'’_\s]\d{0,2})?$/i.test(typed.trim());
+}
+
 interface Parts {
   whole: string;
   fraction: string;

@@ -2,7 +2,7 @@
 
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useState } from 'react';
-import { amountOf, type ReadAmount, readAmount } from '../amounts.ts';
+import { amountOf, isBegun, type ReadAmount, readAmount } from '../amounts.ts';
 import { formatExactMoney } from '../money.ts';
 import { Hint } from './page.tsx';
 
@@ -14,9 +14,8 @@ interface AmountFieldProps extends Omit<TextInputProps, 'value' | 'defaultValue'
   digitsMax?: number;
 }
 
-export function AmountField({ value = '', onChange, digitsMax, error, onBlur, ...input }: AmountFieldProps) {
+export function AmountField({ value = '', onChange, digitsMax, error, ...input }: AmountFieldProps) {
   const [typed, setTyped] = useState(value);
-  const [isLeft, setLeft] = useState(false);
   // Another value than the one that was typed comes from the form.
   const text = amountOf(typed, digitsMax) === value ? typed : value;
   const read = readAmount(text, digitsMax);
@@ -27,15 +26,10 @@ export function AmountField({ value = '', onChange, digitsMax, error, onBlur, ..
       {...input}
       {...noteOf(read)}
       value={text}
-      error={error ?? (isLeft ? read.fault : null)}
+      error={error ?? (isBegun(text) ? null : read.fault)}
       onChange={({ currentTarget }) => {
         setTyped(currentTarget.value);
-        setLeft(false);
         onChange?.(amountOf(currentTarget.value, digitsMax));
-      }}
-      onBlur={(event) => {
-        setLeft(true);
-        onBlur?.(event);
       }}
     />
   );

@@ -1,7 +1,7 @@
 // Amounts as people type them in the fields of the console.
 
 import { expect, test } from 'bun:test';
-import { amountOf, readAmount } from '../../console/amounts.ts';
+import { amountOf, isBegun, readAmount } from '../../console/amounts.ts';
 
 test('an amount is read in the forms that people type', () => {
   const read: [typed: string, usd: string][] = [
@@ -66,6 +66,11 @@ test('a text that is not an amount says what is expected, and reaches the API un
   expect(readAmount('0.0000000001').fault).toBe('Enter at most 9 digits after the decimal point.');
   expect(readAmount('0.0000000001', 12).fault).toBeNull();
   expect(readAmount('').fault).toBeNull();
+});
+
+test('a text that more digits make an amount is no fault yet', () => {
+  expect(['', '-', '$', '−$', '1,', '1,000,0', '1 00'].map(isBegun)).toEqual(Array(7).fill(true));
+  expect(['abc', '5 EUR', '1,00,000', '--5'].map(isBegun)).toEqual(Array(4).fill(false));
 });
 
 test('an amount that was read is read as the same amount again', () => {

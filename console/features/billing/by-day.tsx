@@ -12,6 +12,7 @@ import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { formatUtcDate, monthOptions } from '../../times.ts';
 import { monthsSince } from './daily-balance.ts';
 import { type JournalRow, monthJournal } from './month-journal.ts';
 import { BillingPage } from './page.tsx';
@@ -55,7 +56,7 @@ function Month({ account }: { account: AccountShape }) {
       <Group align="flex-end">
         <NativeSelect
           label="Month (UTC)"
-          data={months}
+          data={monthOptions(months)}
           value={month}
           onChange={({ currentTarget }) => set({ month: currentTarget.value })}
         />
@@ -164,5 +165,5 @@ function Kind({ row, accountId }: { row: JournalRow; accountId: string | null })
 }
 
 function TimeOf({ row: { day, entry } }: { row: JournalRow }) {
-  return entry === null ? `${day} (UTC)` : <When at={entry.at} />;
+  return entry === null ? `${formatUtcDate(day)} (UTC)` : <When at={entry.at} />;
 }

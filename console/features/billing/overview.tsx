@@ -14,7 +14,7 @@ import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
-import { formatUtcDay } from '../../times.ts';
+import { formatUtcDay, formatUtcMonth, monthOptions } from '../../times.ts';
 import { PurchaseReturn } from '../plans/purchase-return.tsx';
 import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
@@ -94,7 +94,7 @@ function StatementChoice({ account }: { account: AccountShape }) {
     <Group gap={4} wrap="nowrap">
       <NativeSelect
         aria-label="Month"
-        data={months}
+        data={monthOptions(months)}
         value={month}
         onChange={({ currentTarget }) => setChosen(currentTarget.value)}
       />
@@ -163,7 +163,7 @@ function BalanceChart({ account: { id, created_at: createdAt } }: { account: Acc
         <Hint size="xs">
           {balances === null
             ? 'By day (UTC) of completion. The daily balance is not available for this month.'
-            : `At the end of each day (UTC) in ${data.month}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
+            : `At the end of each day (UTC) in ${formatUtcMonth(data.month)}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
         </Hint>
       </Group>
       {balances === null ? (

@@ -11,7 +11,7 @@ import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx
 import { ExternalLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
-import { formatTime } from '../../times.ts';
+import { formatTime, formatUtcDate } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 type Used = StatementShape['usage'];
@@ -49,7 +49,7 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
       <UsedTable
         title="Usage by day"
         head="Day"
-        rows={byDay.map(({ day, ...used }) => ({ name: day, used }))}
+        rows={byDay.map(({ day, ...used }) => ({ name: formatUtcDate(day), used }))}
         total={usage}
         moreCount={0}
       />
@@ -81,7 +81,7 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
 }
 
 function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 'tagName'>) {
-  const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
+  const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString();
   return (
     <SimpleGrid cols={{ base: 1, xs: 4 }} spacing="md">
       <Fact label="From">
@@ -93,7 +93,7 @@ function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 't
         <Hint size="xs">{account.id}</Hint>
       </Fact>
       <Fact label="Period (UTC)">
-        {statement.since.slice(0, 10)} – {lastMoment}
+        {formatUtcDate(statement.since)} – {formatUtcDate(lastMoment)}
       </Fact>
       <Fact label="Created (UTC)">{formatTime(Date.now(), 'short', 'UTC')}</Fact>
     </SimpleGrid>
@@ -164,7 +164,7 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
           rows={entries}
           keyOf={({ seq }) => String(seq)}
           columns={[
-            { name: 'at', label: 'Day', show: ({ at }) => <span className="tabular">{at.slice(0, 10)}</span> },
+            { name: 'at', label: 'Day', show: ({ at }) => <span className="tabular">{formatUtcDate(at)}</span> },
             {
               name: 'kind',
               label: 'Type',
@@ -265,7 +265,7 @@ function PaymentName({ payment, figures }: PaymentNameProps) {
   const { created_at: at, kind, status, id, receipt_url: receipt } = payment;
   return (
     <>
-      <span className="tabular">{at.slice(0, 10)}</span> {paymentKindLabels[kind]}
+      <span className="tabular">{formatUtcDate(at)}</span> {paymentKindLabels[kind]}
       {status !== 'paid' && ` (${paymentStatusLabels[status].toLowerCase()})`}
       <PhoneFigures figures={figures} of={(usd) => usd(payment)} />
       <Hint size="xs" className="wrap">

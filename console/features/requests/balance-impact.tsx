@@ -144,7 +144,7 @@ function KindCell({ entry: { at, kind, note } }: { entry: EntryShape }) {
     <>
       {entryKindLabels[kind]}
       <Hint size="xs" hiddenFrom="sm">
-        <When at={at} isInRow />
+        <When at={at} isPrecise />
       </Hint>
       {note !== null && (
         <Hint size="xs" className="wrap">

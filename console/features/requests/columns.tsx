@@ -98,7 +98,7 @@ function TimeCell({ row }: { row: UsageShape }) {
     <>
       <TextLink to={pathOf.request(request_id)}>
         <Box component="span" visibleFrom="sm">
-          <When at={at} isInRow />
+          <When at={at} isPrecise />
         </Box>
         <Box component="span" hiddenFrom="sm">
           <When at={at} isRelative />
