@@ -30,8 +30,8 @@ export function usageQuery(values: Readonly<Record<string, string>>, nowMs: numb
   return { ...names, status, cost_min, tag: tagOf(values['tag']), ...spanOf(values, nowMs) };
 }
 
-/** While it is typed, a tag, a status or an amount may be incomplete: it does not filter then. */
-function tagOf(text = ''): string | undefined {
+/** A tag, a status or an amount that is none does not filter. */
+export function tagOf(text = ''): string | undefined {
   return /^[a-z][a-z0-9_-]{0,31}:[^,]{1,64}$/.test(text) ? text : undefined;
 }
 
@@ -39,7 +39,7 @@ function statusOf(text = ''): string | undefined {
   return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
 }
 
-function costOf(text = ''): string | undefined {
+export function costOf(text = ''): string | undefined {
   const { usd, fault } = readAmount(text);
   return fault === null && /^\d{1,6}(\.|$)/.test(usd) ? usd : undefined;
 }
