@@ -12,6 +12,7 @@ import {
   AutoRecharges,
   Checkouts,
   EventReceiver,
+  groupOf,
   openStripe,
   PaymentChecker,
   type PaymentDependencies,
@@ -46,13 +47,14 @@ interface PaymentParts {
   holder: CatalogHolder;
   observers: Observers;
   secrets: SettingSecrets;
+  addPaidGroup(payment: number): Promise<void>;
   /** The plan of an account has changed. */
   planChanged(account: number): void;
 }
 
 /** null unless a provider is configured. */
 export async function openPayments(
-  { config, store, holder, observers, secrets, planChanged }: PaymentParts,
+  { config, store, holder, observers, secrets, addPaidGroup, planChanged }: PaymentParts,
   closing: Closing,
 ): Promise<Payments | null> {
   const { stripe, publicUrl } = config;
@@ -69,6 +71,10 @@ export async function openPayments(
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     auditRows,
     clock: observers.clock,
+    groups: {
+      of: ({ amount }) => groupOf(amount, holder.current.settings.rechargeGroups),
+      add: ({ id }) => addPaidGroup(id),
+    },
   };
   const sync = new PaymentSync(dependencies);
   const settings = () => ({ publicUrl, isTaxAutomatic: holder.current.settings.stripeAutomaticTax });

@@ -171,7 +171,9 @@ async function startOn(
   const { secrets, readMail } = await openSettings(config, observers, closing);
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
   const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
-  const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
+  const addPaidGroup = (payment: number) => admin.addPaidGroup(payment);
+  const paid = { config, store, holder, observers, secrets, addPaidGroup, planChanged };
+  const payments = await openPayments(paid, closing);
   const gatewayParts = { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock };
   const gateway = await makeGateway(gatewayParts, closing);
   const token = makeTokenSecret().secret.reveal();
