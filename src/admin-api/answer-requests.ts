@@ -52,7 +52,9 @@ import { summaryRoutes } from './usage-summary.ts';
 import { totalRoutes } from './usage-totals.ts';
 
 /** Contains the change lock: one for a process. */
-export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'admitIdentity' | 'addPaidGroup'> {
+export function makeRoutedApi(
+  dependencies: AdminDependencies,
+): Pick<AdminApi, 'fetch' | 'admitIdentity' | 'addPaidGroup'> {
   const app = makeAdminApp(dependencies);
   const withChangeLock = makeChangeLock(dependencies);
   for (const route of makeRoutes(dependencies)) addRoute(app, route, dependencies, withChangeLock);

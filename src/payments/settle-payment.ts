@@ -79,7 +79,8 @@ export function settle(payment: Payment, state: PaymentState, nowMs: number): Se
   const mismatch = findMismatch(payment, state);
   const after = mismatch === null ? matched(payment, state) : mismatched(payment, state, mismatch);
   const isDue = payment.checkAtMs === null || payment.checkAtMs <= nowMs;
-  const checkAtMs = after.status !== 'pending' && !isGroupDue(after) ? null : isDue ? nextCheckMs(payment, nowMs) : payment.checkAtMs;
+  const checkAtMs =
+    after.status !== 'pending' && !isGroupDue(after) ? null : isDue ? nextCheckMs(payment, nowMs) : payment.checkAtMs;
   const next: Payment = { ...after, checkAtMs };
   if (isSame(payment, next)) return null;
   return {

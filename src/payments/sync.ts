@@ -304,7 +304,8 @@ function creditOperation({ id, accountId, kind, version }: Payment, amount: Nano
 
 /** A recharge that is paid for the first time adds the group of its amount. */
 function withGroup(before: Payment, settled: Settled | null, groups: PaymentDependencies['groups']): Settled | null {
-  if (settled === null || settled.change <= 0 || isPaid(before.status) || before.kind === 'subscription') return settled;
+  if (settled === null || settled.change <= 0 || isPaid(before.status) || before.kind === 'subscription')
+    return settled;
   const name = groups?.of(before) ?? null;
   if (name === null) return settled;
   const { payment } = settled;

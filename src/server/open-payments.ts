@@ -1,12 +1,13 @@
 // Composes payments: the provider that is configured, the service that the admin API uses, and the background look at
 // pending payments.
 
-import type { PaymentService } from '../admin-api/admin-api.ts';
+import type { AdminApi, PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import { parseUsd } from '../base/money.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from '../config/config.ts';
 import type { SettingSecrets } from '../credentials/credentials.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import {
   AutoRecharges,
@@ -41,20 +42,24 @@ export interface Payments {
   subscriptions: PlanSubscriptions;
 }
 
+/** Parts of the process that are opened after the payments. */
+export interface OpenedLater {
+  gateway: Gateway;
+  admin: Pick<AdminApi, 'addPaidGroup'>;
+}
+
 interface PaymentParts {
   config: Config;
   store: OpenStore;
   holder: CatalogHolder;
   observers: Observers;
   secrets: SettingSecrets;
-  addPaidGroup(payment: number): Promise<void>;
-  /** The plan of an account has changed. */
-  planChanged(account: number): void;
+  later(): OpenedLater;
 }
 
 /** null unless a provider is configured. */
 export async function openPayments(
-  { config, store, holder, observers, secrets, addPaidGroup, planChanged }: PaymentParts,
+  { config, store, holder, observers, secrets, later }: PaymentParts,
   closing: Closing,
 ): Promise<Payments | null> {
   const { stripe, publicUrl } = config;
@@ -73,7 +78,7 @@ export async function openPayments(
     clock: observers.clock,
     groups: {
       of: ({ amount }) => groupOf(amount, holder.current.settings.rechargeGroups),
-      add: ({ id }) => addPaidGroup(id),
+      add: ({ id }) => later().admin.addPaidGroup(id),
     },
   };
   const sync = new PaymentSync(dependencies);
@@ -83,7 +88,7 @@ export async function openPayments(
     ...dependencies,
     plans: () => holder.current.plans,
     graceMs: () => holder.current.settings.planGraceHours * HOUR_MS,
-    changed: planChanged,
+    changed: (account) => later().gateway.authenticator.keys.forgetAccount(account),
   });
   const recharges = new AutoRecharges({
     ...dependencies,

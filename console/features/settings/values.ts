@@ -202,7 +202,7 @@ export function settingName({ name }: Pick<SettingShape, 'name'>): string {
 
 /** The page of docs/ that explains a setting beyond its description. */
 export function settingPage({ description }: Pick<SettingShape, 'description'>): string {
-  return `docs/${/, see (\w+\.md)/.exec(description)?.[1] ?? 'configuration.md'}`;
+  return `docs/${/, see ([\w-]+\.md)/.exec(description)?.[1] ?? 'configuration.md'}`;
 }
 
 /** Where the value comes from. */
@@ -214,7 +214,7 @@ export function settingOrigin(origin: NonNullable<SettingShape['origin']>): stri
 export function settingText({ description }: Pick<SettingShape, 'description'>): string {
   const text = description
     .replaceAll('`', '')
-    .replace(/, see \w+\.md/g, '')
+    .replace(/, see [\w-]+\.md/g, '')
     .replace(/; null: (.+)$/, '. “None” means: $1')
     .replace(/\.?$/, '.');
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -110,9 +110,18 @@ test('a group that could not be added when its payment was credited is added by 
   await sync.sync(session?.id ?? '');
   expect(await store.getPayment(id)).toMatchObject({ status: 'paid', group: { name: 'paying', addedAtMs: null } });
   bench.clock.advance(3_600_000);
-  const sweep = { dependencies, sync, resumeRecharge: null, report: (_: Payment, failure: unknown) => tried.push(failure === null) };
+  const sweep = {
+    dependencies,
+    sync,
+    resumeRecharge: null,
+    report: (_: Payment, failure: unknown) => tried.push(failure === null),
+  };
   await sweepPayments(sweep, new AbortController().signal);
-  expect(await store.getPayment(id)).toMatchObject({ group: { addedAtMs: 1 }, checkAtMs: null, credited: 20_000_000_000 });
+  expect(await store.getPayment(id)).toMatchObject({
+    group: { addedAtMs: 1 },
+    checkAtMs: null,
+    credited: 20_000_000_000,
+  });
   stripe.refund(ownOf(stripe, payment).intent?.id ?? '', 500);
   await sync.sync(session?.id ?? '');
   await sweepPayments(sweep, new AbortController().signal);
