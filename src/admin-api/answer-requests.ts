@@ -29,10 +29,12 @@ import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
+import { makeAddPaidGroup } from './paid-groups.ts';
 import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
+import { priceChangeRoutes } from './price-changes.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
 import { providerModelRoutes } from './provider-models.ts';
@@ -51,7 +53,9 @@ import { summaryRoutes } from './usage-summary.ts';
 import { totalRoutes } from './usage-totals.ts';
 
 /** Contains the change lock: one for a process. */
-export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'admitIdentity'> {
+export function makeRoutedApi(
+  dependencies: AdminDependencies,
+): Pick<AdminApi, 'fetch' | 'admitIdentity' | 'addPaidGroup'> {
   const app = makeAdminApp(dependencies);
   const withChangeLock = makeChangeLock(dependencies);
   for (const route of makeRoutes(dependencies)) addRoute(app, route, dependencies, withChangeLock);
@@ -61,6 +65,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     fetch: (request, address, isOverTls = false) =>
       isScim(request.url) ? answerScim(request, address, isOverTls) : app.fetch(request, { address, isOverTls }),
     admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
+    addPaidGroup: makeAddPaidGroup(dependencies, withChangeLock),
   };
 }
 
@@ -91,6 +96,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...redemptionRoutes(),
     ...applyRoutes,
     ...priceUpdateRoutes,
+    ...priceChangeRoutes,
     ...catalogRoutes,
     ...planRoutes,
     ...tokenRoutes,

@@ -1,13 +1,15 @@
 // Creates an account with its initial credit, and optionally invites its owner.
 
 import { Alert, Card, Fieldset, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, PageHead } from '../../parts/page.tsx';
@@ -108,10 +110,9 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
 function CreditFields({ form }: { form: Form }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-      <TextInput
+      <AmountField
         label="Initial credit (USD)"
         description="Without credit or a credit line, requests are rejected."
-        inputMode="decimal"
         placeholder="100.00"
         {...form.getInputProps('credit')}
       />

@@ -53,7 +53,7 @@ function CreateButton({ account }: { account: string }) {
 function KeyFilters() {
   return (
     <FilterBar>
-      <SearchFilter name="search" label="Name, prefix, tag or account" />
+      <SearchFilter name="search" label="Name, prefix, tag or account" w={260} />
       <SelectFilter name="status" label="Status" data={optionsOf(keyStatusLabels)} />
       <AccountFilter name="account" />
     </FilterBar>
@@ -70,12 +70,11 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
   return [
     { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} />, sort: { by: 'name', first: 'asc' } },
     ...(hasAccounts ? [account] : []),
-    { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg' },
+    { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg', choice: 'shown' },
     {
       name: 'quota',
       label: 'Quota',
-      usd: quotaUsed,
-      show: (key, digits) => <QuotaCell apiKey={key} digits={digits} />,
+      show: (key) => <QuotaCell apiKey={key} />,
       from: 'sm',
     },
     statusColumn(),
@@ -85,7 +84,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
       sort: { by: 'last_used', first: 'desc' },
     }),
     timeColumn('created', 'Created', ({ created_at: at }) => at, {
-      from: 'lg',
+      choice: 'hidden',
       isRelative: true,
       sort: { by: 'created', first: 'desc' },
     }),
@@ -93,8 +92,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
       name: 'cost',
       label: 'Cost (30 days, UTC)',
       align: 'right',
-      usd: ({ id }) => costs.of(id),
-      show: (key, digits) => <CostCell apiKey={key} costs={costs} digits={digits} />,
+      show: (key) => <CostCell apiKey={key} costs={costs} />,
     },
   ];
 }
@@ -106,7 +104,7 @@ export function KeyLink({ apiKey: { id, name, prefix } }: { apiKey: KeyShape }) 
 
 function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
   return (
-    <Stack gap={4} align="flex-start" maw={260}>
+    <Stack gap={4} align="flex-start" maw={160}>
       <Group gap={4}>
         {groups.slice(0, 3).map((name) => (
           <Badge key={name} variant="default" fw={500}>
@@ -115,40 +113,34 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
         ))}
         {groups.length > 3 && <Text size="xs">+{groups.length - 3}</Text>}
       </Group>
-      <Hint size="xs" truncate maw={240} title={models?.join(', ') ?? ''}>
+      <Hint size="xs" truncate maw={160} title={models?.join(', ') ?? ''}>
         {models === null ? 'All models' : models.join(', ')}
       </Hint>
     </Stack>
   );
 }
 
-/** Null without a quota. */
-function quotaUsed({ quota, quota_used: used }: KeyShape): string | null {
-  return quota === null ? null : used;
-}
-
-function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
+function QuotaCell({ apiKey }: { apiKey: KeyShape }) {
   if (apiKey.quota === null) return <Hint>No limit</Hint>;
   return (
     <UsedBar
       used={apiKey.quota_used}
       limit={apiKey.quota}
-      digits={digits}
       label="Quota"
       {...(apiKey.quota_period !== 'total' && {
         period: periodTexts[apiKey.quota_period] ?? apiKey.quota_period,
       })}
-      widthPx={190}
+      widthPx={140}
     />
   );
 }
 
-function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; digits: number }) {
+function CostCell({ apiKey, costs }: { apiKey: KeyShape; costs: Costs }) {
   const cost = costs.of(apiKey.id);
   const percent = cost === null || nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
   return (
     <Stack gap={4} align="flex-end" miw={70}>
-      <Money usd={cost} digits={digits} size="sm" />
+      <Money usd={cost} size="sm" />
       <Progress
         value={percent}
         size={4}

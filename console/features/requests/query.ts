@@ -1,5 +1,6 @@
 // Translates the filters in the address to parameters of GET /usage. Pure: the current time is a parameter.
 
+import { readAmount } from '../../amounts.ts';
 import type { Query } from '../../api.ts';
 
 const HOUR_MS = 3_600_000;
@@ -25,12 +26,12 @@ export function usageQuery(values: Readonly<Record<string, string>>, nowMs: numb
   const { account, key, model, model_search, outcome, error, provider, stream } = values;
   const { session, agent, person } = values;
   const names = { account, key, model, model_search, outcome, error, provider, stream, session, agent, person };
-  const [status, cost_min] = [statusOf(values['status']), amountOf(values['cost_min'])];
+  const [status, cost_min] = [statusOf(values['status']), costOf(values['cost_min'])];
   return { ...names, status, cost_min, tag: tagOf(values['tag']), ...spanOf(values, nowMs) };
 }
 
-/** While it is typed, a tag, a status or an amount may be incomplete: it does not filter then. */
-function tagOf(text = ''): string | undefined {
+/** A tag, a status or an amount that is none does not filter. */
+export function tagOf(text = ''): string | undefined {
   return /^[a-z][a-z0-9_-]{0,31}:[^,]{1,64}$/.test(text) ? text : undefined;
 }
 
@@ -38,8 +39,9 @@ function statusOf(text = ''): string | undefined {
   return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
 }
 
-function amountOf(text = ''): string | undefined {
-  return /^\d{1,6}(\.\d{1,9})?$/.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined;
+export function costOf(text = ''): string | undefined {
+  const { usd, fault } = readAmount(text);
+  return fault === null && /^\d{1,6}(\.|$)/.test(usd) ? usd : undefined;
 }
 
 function spanOf(values: Readonly<Record<string, string>>, nowMs: number): { since?: string; until?: string } {
