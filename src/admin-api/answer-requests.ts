@@ -23,6 +23,7 @@ import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
+import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -77,6 +78,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...modelRoutes,
     ...providerRoutes,
     ...providerModelRoutes,
+    ...integrationRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match

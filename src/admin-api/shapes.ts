@@ -28,6 +28,7 @@ import type { acceptedSchema, invitationSchema, signInSchema } from './invitatio
 import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
 import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './payments.ts';
+import type { integrationSchema, integrationTestSchema } from './integrations.ts';
 import type { invitedSchema, personSchema } from './people.ts';
 import type { accountPlanSchema, planSchema } from './plans.ts';
 import type { canceledPriceSchema, plannedPriceSchema } from './price-changes.ts';
@@ -94,6 +95,8 @@ export type ProviderBillShape = z.infer<typeof providerBillSchema>;
 export type ProviderBillSourceShape = z.infer<typeof billSourceSchema>;
 export type CanceledPriceShape = z.infer<typeof canceledPriceSchema>;
 export type PlannedPriceShape = z.infer<typeof plannedPriceSchema>;
+export type IntegrationShape = z.infer<typeof integrationSchema>;
+export type IntegrationTestShape = z.infer<typeof integrationTestSchema>;
 export type OfferedModelsShape = z.infer<typeof offersSchema>;
 export type ProviderPresetShape = z.infer<typeof presetSchema>;
 export type SoldModelsShape = z.infer<typeof soldSchema>;

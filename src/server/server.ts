@@ -30,6 +30,7 @@ import { openPeople } from './open-mail.ts';
 import { openPayments, type Payments } from './open-payments.ts';
 import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
+import { makeIntegrations } from './test-integrations.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
 import { TrafficWriter } from './write-traffic.ts';
@@ -183,7 +184,8 @@ async function startOn(
   const { people, mailer } = openPeople(peopleParts, closing);
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
-  const sources = { people, mailer, traffic, payments: payments?.service ?? null };
+  const integrations = makeIntegrations({ config, store, holder, observers, readMail, payments });
+  const sources = { people, mailer, traffic, payments: payments?.service ?? null, integrations };
   const admin: AdminApi = makeAdmin({ ...known, ...sources, findAuthFault, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile, stores.installation);
   const state: StopState = { isLeaving: false, isDraining: false };
