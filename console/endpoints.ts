@@ -27,9 +27,13 @@ import type {
   EventTypeShape,
   ExportRunShape,
   ExportShape,
+  ForecastShape,
   GroupShape,
   HoldShape,
   ImportedPeopleShape,
+  IncidentListShape,
+  IntegrationShape,
+  IntegrationTestShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -105,6 +109,8 @@ export interface Endpoints {
   'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
+  'GET /incidents': IncidentListShape;
+  'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;
@@ -173,6 +179,8 @@ export interface Endpoints {
   'POST /providers/{name}/test': ProviderTestShape;
   'GET /providers/{name}/models': OfferedModelsShape;
   'POST /providers/{name}/models': SoldModelsShape;
+  'GET /integrations': { data: IntegrationShape[] };
+  'POST /integrations/{id}/test': IntegrationTestShape;
   'POST /price-changes': PlannedPriceShape;
   'POST /price-changes/cancel': CanceledPriceShape;
   'GET /provider-presets': { data: ProviderPresetShape[] };

@@ -47,7 +47,9 @@ export function UseOverTime({ of }: UseOverTimeProps) {
 function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
-  if (messages === 0) return <Hint>No requests in this period.</Hint>;
+  const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
+  const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
+  if (messages === 0) return <Hint>{`No requests in this period${rejected}.`}</Hint>;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const points = timeline.data.map(pointOf);
@@ -56,6 +58,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
       <Group justify="space-between">
         <Text size="sm">
           {requests}, <Money usd={cost} />
+          {rejected}
         </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>

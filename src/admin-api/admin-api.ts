@@ -10,6 +10,7 @@ export type {
   AdminAnswered,
   AdminDependencies,
   AdminMove,
+  Integrations,
   PaymentService,
   Principal,
   ProviderHealth,

@@ -51,7 +51,7 @@ import { hiddenFrom, hideable } from './visibility.ts';
 const orNone = countShown.nullable();
 
 /** For an account's token: the account's groups, and the models that its keys can reach through them. */
-async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
+export async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
   const { catalog, principal } = call;
   const { accountId } = principal;
   const current = catalog.current();
@@ -88,7 +88,9 @@ const priceShown = {
   web_search_per_thousand: rate.optional(),
 };
 const priceSchema = z.object(priceShown);
-export const priceChangesShown = z.array(z.object({ from: timeShown, ...priceShown })).describe('Later versions, in order.');
+export const priceChangesShown = z
+  .array(z.object({ from: timeShown, ...priceShown }))
+  .describe('Later versions, in order.');
 const routeSchema = z.object({
   provider: z.string(),
   model: z.string(),

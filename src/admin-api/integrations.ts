@@ -69,9 +69,10 @@ function readFact(text: string) {
 }
 
 async function integrationJson({ events }: Call, one: IntegrationId, place: string | null) {
-  const { state = 'set', sinceMs, error } = readFact(await events.readFact(factOf(one)));
-  const known = place === null ? ({ state: 'not_set', sinceMs: null, error: null } as const) : { state, sinceMs, error };
-  return encodeIntegration({ id: one, place, ...known, settings: [...integrationSettings[one]] });
+  const fact = place === null ? null : readFact(await events.readFact(factOf(one)));
+  const { sinceMs = null, error = null } = fact ?? {};
+  const state = fact === null ? ('not_set' as const) : (fact.state ?? ('set' as const));
+  return encodeIntegration({ id: one, place, state, sinceMs, error, settings: [...integrationSettings[one]] });
 }
 
 /** Throws too_many_failures: each test calls another service. */

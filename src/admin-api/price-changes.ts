@@ -95,7 +95,6 @@ export const priceChangeRoutes: AdminRoute[] = [
   post('/price-changes', 'price-change-create', 'Schedule a price', operator, {
     body: scheduleBody,
     conflict: 'The model has a version from that time',
-    notFound: 'There is no such model',
     answer: [plannedPriceSchema, 'The version that was scheduled, or with `dry_run` would be, with its effect'],
     async handle(call) {
       const { model, from: fromMs, price: given, dry_run: isDry } = call.body;
@@ -104,7 +103,13 @@ export const priceChangeRoutes: AdminRoute[] = [
       const price = readPrice(given, call.catalog.current().models.get(model)?.serves ?? 'messages', faults);
       if (price === null) throw invalidRequest(faults);
       const change = { ...price, from: new Date(fromMs).toISOString() };
-      const planned = await apply(call, (documents) => schedulePrice(documents, model, change), { model, isDry });
+      const schedule = (documents: readonly CatalogDocument[]) => {
+        const planned = schedulePrice(documents, model, change);
+        if (planned === 'no model')
+          throw invalidRequest([{ path: ['model'], message: `there is no model "${model}"` }]);
+        return planned;
+      };
+      const planned = await apply(call, schedule, { model, isDry });
       const effect = model.includes('*') ? null : await readPriceEffect(call, model, priceOfChange(change));
       return {
         ...versionOf(model, planned),

@@ -1,4 +1,4 @@
-// Usage totals by day, account, key, person, provider, model or tag, from the daily totals, and usage over time. Provider cost is known only
+// Usage totals by day, account, key, person, group, provider, model or tag, from the daily totals, and usage over time. Provider cost is known only
 // for some messages; margins cover only those and say what they exclude.
 
 import { z } from '@hono/zod-openapi';
@@ -9,6 +9,7 @@ import {
   marginOfTotal,
   type RecordGrouping,
   stepMs,
+  type TimelineQuestion,
   type TimelineStep,
   type TopGroups,
   type TopQuestion,
@@ -25,7 +26,7 @@ import { amountShown, countShown, dayShown, idField, isoDay, lastTimeField, time
 import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
-import { tagFilter, usageFilters } from './usage-filters.ts';
+import { groupFilter, tagFilter, usageFilters } from './usage-filters.ts';
 import { hideable } from './visibility.ts';
 
 const counted = {
@@ -60,6 +61,9 @@ export const totalSchema = z
     provider: hideable('provider', z.string().nullable()).describe(
       'null unless grouped by provider, and for what was counted before version 20 of the database.',
     ),
+    group: hideable('group', z.string().nullable()).describe(
+      'null unless grouped by group, and for what was counted before version 26 of the database.',
+    ),
     person: idField('person').nullable(),
     tag: z.string().nullable().describe('The value of the tag; null unless grouped by it, and without the tag.'),
     session: z.string().nullable(),
@@ -75,6 +79,11 @@ export const bucketSchema = z
     failed: countShown
       .nullable()
       .describe('Number of these messages that were not completed; null for a day where this is not counted.'),
+    refused: countShown
+      .nullable()
+      .describe(
+        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model` or `below`, and more than 30 days ago.',
+      ),
     messages: countShown,
     ...counted,
     ...marginShown,
@@ -188,11 +197,12 @@ export const totalRoutes: AdminRoute[] = [
       };
       const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span, ...counted };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
+      const refusedAt = await countRefused(call, question);
       return encodeTimeline({
         step,
         ...span,
         countedSinceMs,
-        data: buckets.map((bucket) => bucketOf(bucket, principal)),
+        data: buckets.map((bucket) => ({ ...bucketOf(bucket, principal), refused: refusedAt(bucket.atMs) })),
       });
     },
   }),
@@ -215,13 +225,14 @@ export const totalRoutes: AdminRoute[] = [
       then_by: groupingField.optional().describe('Divides each group.'),
       tag_name: tagNameField,
       tag: tagFilter.optional(),
+      group: groupFilter.optional(),
     },
     answer: [totalsSchema, 'Usage totals'],
     async handle(call) {
       const { principal, usage, query } = call;
-      const { group_by: groupBy, then_by: thenBy = null, tag = null } = query;
+      const { group_by: groupBy, then_by: thenBy = null, tag = null, group = null } = query;
       const tagName = tagNameFor(query.tag_name, [groupBy, thenBy]);
-      const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag };
+      const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag, group };
       const { rows, groups, whole, countedSinceMs } = await usage.totalUsage(question, requesterOf(call));
       const data = rows.map((row) => totalOf(row, principal));
       return encodeTotals({ data, groups, total: totalOf(whole, principal), countedSinceMs: countedSinceMs || null });
@@ -255,6 +266,20 @@ async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion
   return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs, isExact: true, limit };
 }
 
+/** The number of refused requests of each bucket; null before they are kept, and where it is not counted. */
+async function countRefused(
+  call: Call,
+  { step, model, below, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
+): Promise<(atMs: number) => number | null> {
+  if (model !== null || below === true) return () => null;
+  const keptSinceMs = call.clock.nowMs() - bounds.refusalsKeptMs;
+  const question = { ...narrowed, code: null, sinceMs, untilMs: untilMs - 1, groupBy: step };
+  const limit = bounds.timelineBucketsMax + 1;
+  const { rows } = await call.traffic.totalRefusals({ ...question, limit }, requesterOf(call));
+  const counts = new Map(rows.map(({ atMs, count }) => [atMs, count]));
+  return (atMs) => (atMs < keptSinceMs ? null : (counts.get(atMs) ?? 0));
+}
+
 /** Whole buckets between two times. Throws invalid_request if there are too many, or none. */
 function spanOf(step: TimelineStep, since: number | undefined, until: number): { sinceMs: number; untilMs: number } {
   const startOf = (atMs: number) => Math.floor(Math.min(LAST_MS, Math.max(0, atMs)) / stepMs[step]) * stepMs[step];
@@ -267,7 +292,10 @@ function spanOf(step: TimelineStep, since: number | undefined, until: number): {
   throw invalidMember('step', message);
 }
 
-function bucketOf({ total, firstTokens, ...bucket }: UsageBucket, principal: Principal): ValueOf<typeof bucketSchema> {
+function bucketOf(
+  { total, firstTokens, ...bucket }: UsageBucket,
+  principal: Principal,
+): Omit<ValueOf<typeof bucketSchema>, 'refused'> {
   const { p50: firstTokenMsP50 = null, p95: firstTokenMsP95 = null } = firstTokens ?? {};
   return { ...figuresOf(total, principal), ...bucket, firstTokenMsP50, firstTokenMsP95 };
 }

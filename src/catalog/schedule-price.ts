@@ -73,5 +73,9 @@ function planPrices(
   if (typeof planned === 'string') return planned;
   const { catalogue, ...members } = { catalogue: undefined, ...written };
   const model = { ...members, price: stored.price, price_changes: planned.changes };
-  return { document: { models: { [name]: model } }, change: planned.change, leavesList: stored.price_source !== undefined };
+  return {
+    document: { models: { [name]: model } },
+    change: planned.change,
+    leavesList: stored.price_source !== undefined,
+  };
 }

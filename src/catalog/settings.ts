@@ -35,6 +35,19 @@ const rechargeAmount = z
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{2})?$/, 'must be an amount in USD in whole cents, such as "25" or "25.50"')
   .refine((text) => nanoOf(text) >= RECHARGE_LEAST, 'must be at least 0.50');
 const rechargeAmounts = z.array(rechargeAmount).min(1, 'must not be empty').max(LIST_ENTRIES_MAX);
+const bonusTiers = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^(?:0|[1-9]\d{0,5})(?:\.\d{2})?: (?:100|[1-9]?\d(?:\.\d{1,2})?)%$/,
+        'must be an amount in USD and a percentage of at most 100, such as "100: 5%"',
+      ),
+  )
+  .max(LIST_ENTRIES_MAX)
+  .refine((tiers) => new Set(tiers.map((tier) => nanoOf(tier.split(':')[0] ?? ''))).size === tiers.length, {
+    error: 'must not contain an amount twice',
+  });
 const amountText = z
   .string()
   .regex(
@@ -236,6 +249,9 @@ export const SETTINGS = {
     'least amount in USD of a recharge, in whole cents; at least 0.50',
   ),
   recharge_max: setting(rechargeAmount, '1000').describe('largest amount in USD of a recharge, in whole cents'),
+  recharge_bonus: setting(bonusTiers, []).describe(
+    'bonus in percent by the least amount of a recharge in USD, such as `"100: 5%"`: the highest step that the amount reaches, see payments.md; an empty list: none',
+  ),
   auto_recharges_per_day_max: setting(integer(0, 1_000), 5).describe(
     'largest number of automatic recharges of an account in a day (UTC); 0: none',
   ),

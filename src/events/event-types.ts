@@ -417,7 +417,8 @@ const service = {
     severity: 'info',
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it takes effect.'), actor },
-    describe: (data) => `A price of the model ${data.model} was scheduled for ${data.from} by ${actorName(data.actor)}.`,
+    describe: (data) =>
+      `A price of the model ${data.model} was scheduled for ${data.from} by ${actorName(data.actor)}.`,
   }),
   'price.canceled': define({
     title: 'Scheduled price canceled',

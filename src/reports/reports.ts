@@ -11,6 +11,7 @@ export {
   makeAccountMonth,
   monthGroupings,
 } from './account-month.ts';
+export { type Forecast, forecastOf, forecastStates, paceSinceMs } from './forecast.ts';
 export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
   cutOutcomes,
@@ -22,7 +23,7 @@ export {
   type UsageSearch,
   usageRankings,
 } from './usage-search.ts';
-export type { SentMessage, UsageStore } from './usage-store.ts';
+export type { ChargedMessage, ChargedRecord, UsageStore } from './usage-store.ts';
 export { SummarySum, type UsageSummaryQuestion } from './usage-summary.ts';
 export {
   stepMs,

@@ -28,7 +28,14 @@ import type { ExportSchedule } from '../exports/exports.ts';
 import type { Answer, Bundle, LedgerGate, Operation, SetPerson } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
-import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfPrices, eventsOfToken } from './change-events.ts';
+import {
+  eventOfSignUp,
+  eventRows,
+  eventsOfKey,
+  eventsOfPerson,
+  eventsOfPrices,
+  eventsOfToken,
+} from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 import type { MailReads } from './mail-rows.ts';
 

@@ -6,7 +6,6 @@ import { parseTimeMs } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
-import { objectOf, textOf } from '../wire/wire.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 
 export function eventRows(events: readonly NewEvent[]): CoCommittedRow[] {
@@ -72,8 +71,9 @@ function laterThan(atMs: number, members: AuditRecord['before']): { from: string
   const changes = members?.['price_changes'];
   if (!Array.isArray(changes)) return [];
   return changes.flatMap((change) => {
-    const from = textOf(objectOf(change)['from']);
-    return (parseTimeMs(from) ?? 0) > atMs ? [{ from, text: JSON.stringify(change) }] : [];
+    const { from } = change as { from?: unknown };
+    const isLater = typeof from === 'string' && (parseTimeMs(from) ?? 0) > atMs;
+    return isLater ? [{ from, text: JSON.stringify(change) }] : [];
   });
 }
 

@@ -18,7 +18,7 @@ function fortnight(known: (at: number) => Partial<UsageBucketShape>, countedFrom
   const firstMs = Date.parse('2026-11-09');
   const at = (place: number) => new Date(firstMs + place * DAY_MS).toISOString();
   const empty = {
-    ...{ messages: 0, failed: 0, input_tokens: 0, output_tokens: 0 },
+    ...{ messages: 0, failed: 0, refused: 0, input_tokens: 0, output_tokens: 0 },
     ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0, cost: '0', written_off: '0' },
     ...{ provider_cost: null, margin: null, revenue_without_margin: '0' },
     ...{ first_token_ms_p50: null, first_token_ms_p95: null },
@@ -50,6 +50,19 @@ test('an unknown period falls back to the default', () => {
 });
 
 describe('a period summary', () => {
+  test('counts refused requests in its error rate: 54 of 57 requests', () => {
+    const { sums } = summarizePeriod(
+      fortnight((at) => (at === 12 ? { messages: 3, refused: 54 } : {})),
+      'week',
+    );
+    expect(sums).toMatchObject({ messages: 3, failed: 0, refused: 54, failedShare: 54 / 57 });
+    const unknown = summarizePeriod(
+      fortnight(() => ({ messages: 1, failed: 1, refused: null })),
+      'week',
+    );
+    expect(unknown.sums).toMatchObject({ refused: null, failedShare: 1 });
+  });
+
   test('has sums and no comparison if a browser whose clock is ahead got fewer buckets', () => {
     const whole = fortnight(() => ({ messages: 2 }));
     for (const count of [13, 8, 7, 3, 0]) {

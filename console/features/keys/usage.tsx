@@ -64,6 +64,7 @@ export function KeyUse({ keyId }: { keyId: string }) {
 function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: string }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const failed = timeline.data.reduce((sum, bucket) => sum + (bucket.failed ?? 0), 0);
+  const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const zone = useZone();
   const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
@@ -80,7 +81,10 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
             heightPx={200}
           />
         </ChartCard>
-        <ChartCard title="Requests" figure={formatCount(messages)}>
+        <ChartCard
+          title="Requests"
+          figure={refused === 0 ? formatCount(messages) : `${formatCount(messages)} · ${formatCount(refused)} rejected`}
+        >
           <TimeChart
             kind="bar"
             isStacked
@@ -88,9 +92,10 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
             series={[
               { name: 'completed', label: 'Completed', color: 'road.6' },
               { name: 'failed', label: 'Failed', color: 'red.6' },
+              { name: 'refused', label: 'Rejected', color: 'yellow.6' },
             ]}
             format={formatCount}
-            summary={`Requests: ${messages} in ${period}, ${failed} of them failed.`}
+            summary={`Requests: ${messages} in ${period}, ${failed} of them failed; ${refused} more were rejected.`}
             heightPx={200}
           />
         </ChartCard>
@@ -120,7 +125,7 @@ function ChartCard({ title, figure, children }: { title: string; figure: React.R
 
 /** Days are in UTC, as the service counts them. */
 function pointOf(bucket: UsageBucketShape, step: UsageTimelineShape['step'], zone: string) {
-  const { at, messages, failed, cost } = bucket;
+  const { at, messages, failed, refused, cost } = bucket;
   const label = step === 'day' ? formatUtcDay(at) : formatTime(at, 'hour', zone);
-  return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0 };
+  return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0, refused };
 }

@@ -80,14 +80,10 @@ function ScheduleForm({ model, onDone }: { model: ModelShape; onDone: () => void
     <form onSubmit={form.onSubmit((planned) => save.mutate(planned))} noValidate>
       <Stack>
         <TimeField label="Takes effect" required {...form.getInputProps('from')} />
+        <Hint size="xs">Prices are in USD per million tokens.</Hint>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
           {RATES.map((name) => (
-            <TextInput
-              key={name}
-              label={`${rateLabels[name]} (USD per million)`}
-              inputMode="decimal"
-              {...form.getInputProps(name)}
-            />
+            <TextInput key={name} label={rateLabels[name]} inputMode="decimal" {...form.getInputProps(name)} />
           ))}
         </SimpleGrid>
         {hasOthers && (

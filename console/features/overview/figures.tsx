@@ -18,7 +18,6 @@ import { Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
-import { useGet } from '../../queries.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
@@ -80,17 +79,27 @@ function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
 }
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
-  const { failedShare, failed } = summary.sums;
-  const since = summary.buckets[0]?.at ?? '';
-  const { data } = useGet('/refusals/totals', { query: { since, group_by: 'code', limit: 1 } });
-  const rejected = data === undefined ? '' : ` · ${formatShort(data.total.count)} rejected`;
+  const { failedShare, failed, refused } = summary.sums;
+  const { to, search } = usageLink(summary, FAILED);
+  const isMostlyRefused = (refused ?? 0) > failed;
   return (
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
-      link={usageLink(summary, FAILED)}
-      note={`${formatShort(failed)} failed${rejected}`}
-      chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
+      link={
+        isMostlyRefused
+          ? { to: '/rejected', search: { period: 'custom', since: search?.['since'] ?? '' } }
+          : { to, search }
+      }
+      note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
+      chart={
+        <MiniChart
+          summary={summary}
+          label="Error rate"
+          color="red.6"
+          figure={(bucket) => (bucket.failed ?? 0) + (bucket.refused ?? 0)}
+        />
+      }
     />
   );
 }
@@ -220,18 +229,23 @@ function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) 
   );
 }
 
-function requestsChart({ messages, failedShare }: Sums): Chart {
+function requestsChart({ messages, failedShare, refused }: Sums): Chart {
   return {
     title: 'Requests',
     kind: 'bar',
     isStacked: true,
     format: formatCount,
-    summary: `${countOf(messages, 'request')}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
       { name: 'completed', label: 'Completed', color: 'road.6' },
       { name: 'failed', label: 'Failed', color: 'red.6' },
+      ...(refused === null ? [] : [{ name: 'refused', label: 'Rejected', color: 'yellow.6' }]),
     ],
-    figures: ({ messages: all, failed }) => ({ completed: all - (failed ?? 0), failed }),
+    figures: ({ messages: all, failed, refused: rejected }) => ({
+      completed: all - (failed ?? 0),
+      failed,
+      refused: rejected,
+    }),
   };
 }
 

