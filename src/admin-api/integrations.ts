@@ -4,7 +4,7 @@ import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { bounds, type IntegrationId, integrationIds, integrationSettings } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { invalidMember } from './admin-app.ts';
+import { invalidMember, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { installation, operator } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -25,7 +25,9 @@ export const integrationSchema = z
   })
   .openapi('Integration');
 const encodeIntegration = encoderOf(integrationSchema);
-export const integrationTestSchema = z.object({ ok: z.boolean(), integration: integrationSchema }).openapi('IntegrationTest');
+export const integrationTestSchema = z
+  .object({ ok: z.boolean(), integration: integrationSchema })
+  .openapi('IntegrationTest');
 
 const testBody = z.strictObject({ to: emailField.optional().describe('Gets the test mail; required for mail.') });
 
@@ -38,7 +40,7 @@ export const integrationRoutes: AdminRoute[] = [
     },
   }),
   post('/integrations/{id}/test', 'integration-test', 'Test an integration', operator, {
-    params: z.object({ id }),
+    params: z.object({ id: z.string().openapi({ pattern: '^[a-z_]{1,32}$' }) }),
     body: testBody,
     conflict: 'The integration is not set',
     answer: [
@@ -46,7 +48,8 @@ export const integrationRoutes: AdminRoute[] = [
       'The result. It sends a mail, reads the newest payments, the documents of issuers, sends a span, or writes and deletes a small object',
     ],
     async handle(call) {
-      const { id: one } = call.params;
+      const one = integrationIds.find((known) => known === call.params.id);
+      if (one === undefined) throw noObject('integration', call.params.id);
       const place = (await call.integrations.places())[one];
       if (place === null)
         throw new TurnpikeError('conflict', `The integration "${one}" is not set: there is nothing to test.`);
@@ -81,7 +84,9 @@ async function countTest({ signIn }: Call, one: IntegrationId): Promise<void> {
   const counted = await signIn.count(`integration-test:${one}`, integrationTestsMax, integrationTestsWindowMs);
   if (counted.isAllowed) return;
   const { retryAfterMs } = counted;
-  throw new TurnpikeError('too_many_failures', 'Too many tests of this integration. Try again later.', { retryAfterMs });
+  throw new TurnpikeError('too_many_failures', 'Too many tests of this integration. Try again later.', {
+    retryAfterMs,
+  });
 }
 
 async function keep(call: Call, one: IntegrationId, failure: string | null): Promise<void> {

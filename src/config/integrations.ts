@@ -22,7 +22,10 @@ export function placesOf({
   stripe,
   issuers,
   telemetry,
-}: Pick<Config, 'mail' | 'stripe' | 'issuers' | 'telemetry'>): Record<Exclude<IntegrationId, 'storage'>, string | null> {
+}: Pick<Config, 'mail' | 'stripe' | 'issuers' | 'telemetry'>): Record<
+  Exclude<IntegrationId, 'storage'>,
+  string | null
+> {
   const collectors = [telemetry?.traces, telemetry?.metrics].flatMap((one) => (one ? [new URL(one.url).origin] : []));
   return {
     mail: mail && `${mail.host}:${mail.port}`,

@@ -30,9 +30,9 @@ import { openPeople } from './open-mail.ts';
 import { openPayments, type Payments } from './open-payments.ts';
 import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
-import { makeIntegrations } from './test-integrations.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
+import { makeIntegrations } from './test-integrations.ts';
 import { TrafficWriter } from './write-traffic.ts';
 
 const STOP_MS_MAX = 5_000; // for responses still being sent after every message has ended

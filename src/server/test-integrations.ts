@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Integrations } from '../admin-api/admin-api.ts';
 import { newRequestId } from '../base/ids.ts';
-import { installationOf, type CatalogHolder } from '../catalog/catalog.ts';
+import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type Config, type IntegrationId, type MailSettings, placesOf } from '../config/config.ts';
 import { callAddress, makeMailSender } from '../delivery/delivery.ts';
 import { testTarget } from '../exports/exports.ts';
