@@ -15,6 +15,7 @@ import { call, type Query } from './api.ts';
 import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
 import { dayBefore } from './figures.ts';
 import { nanoOf } from './money.ts';
+import { markEditsSaved } from './unsaved.ts';
 
 interface GetOptions {
   /** Replaces the placeholder of the path. */
@@ -128,6 +129,7 @@ export function useChange<Input, Answer>(
   return useMutation({
     mutationFn: change,
     onSuccess: async (answer) => {
+      markEditsSaved();
       if (done !== undefined) notifications.show({ message: done, color: 'road' });
       await queries.invalidateQueries();
       await onDone?.(answer);

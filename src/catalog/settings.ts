@@ -29,6 +29,17 @@ const domain = z
     /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
     'must be a domain in lower case, such as "example.com"',
   );
+const MAIL_DOMAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
+const MAIL_DOMAINS_MAX = 20_000; // public lists of disposable mailboxes have some thousands
+const mailDomains = z
+  .array(
+    z
+      .string()
+      .max(253)
+      .regex(MAIL_DOMAIN, 'must be a domain, such as "example.com", or a top-level domain, such as "zip"'),
+  )
+  .max(MAIL_DOMAINS_MAX)
+  .refine((domains) => new Set(domains).size === domains.length, 'must not contain a domain twice');
 /** Whole cents, and as much as a payment provider takes at once. */
 const rechargeAmount = z
   .string()
@@ -233,6 +244,10 @@ export const SETTINGS = {
   sign_up_domains: setting(z.array(domain).max(LIST_ENTRIES_MAX), []).describe(
     'domains of the emails that can sign up; an empty list: any',
   ),
+  email_domains_denied: setting(mailDomains, []).describe(
+    'domains, with all below them, whose emails can neither sign up nor be invited by accounts, such as those of disposable mailboxes, see operating.md',
+  ),
+  email_domains_allowed: setting(mailDomains, []).describe('exceptions from `email_domains_denied`'),
   sign_up_group: setting(plainName, 'default').describe(
     'group of the accounts that sign-ups create; without it, sign-up is off',
   ),

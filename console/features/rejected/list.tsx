@@ -1,6 +1,6 @@
 // Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
 
-import { Code, Group, Stack, Text } from '@mantine/core';
+import { Code, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShare } from '../../figures.ts';
@@ -8,7 +8,8 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { foundKeys, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -22,7 +23,6 @@ const periods = [
   { value: 'week', label: 'Last 7 days' },
   { value: 'month', label: 'Last 30 days' },
 ];
-const LIST_MAX = 1_000;
 
 export function RejectedList() {
   const { values } = useFilters();
@@ -71,29 +71,16 @@ export function RejectedList() {
 }
 
 function RejectedFilters({ codes }: { codes: readonly string[] }) {
-  const { values, clear } = useFilters();
-  const { account, code } = values;
-  const keys = useGet('/keys', { query: { limit: LIST_MAX, account } });
-  const known = code === undefined || codes.includes(code) ? codes : [...codes, code];
+  const { account = '' } = useFilters().values;
+  const filters: ListFilter[] = [
+    ...useAccountFilter(),
+    { kind: 'found', name: 'key', label: 'API key', found: foundKeys(account) },
+    { kind: 'options', name: 'code', label: 'Error code', options: codes.map((value) => ({ value, label: value })) },
+  ];
   return (
-    <FilterBar isGrid>
-      <SelectFilter name="period" label="Time range" w={undefined} data={periods} />
-      {/* A key belongs to one account, so another account clears it. */}
-      <AccountFilter name="account" w={undefined} also={{ key: null }} />
-      <SelectFilter
-        name="key"
-        label="API key"
-        w={undefined}
-        searchable
-        data={(keys.data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }))}
-      />
-      <SelectFilter name="code" label="Error code" w={undefined} searchable data={[...known]} />
-      {Object.keys(values).length > 0 && (
-        <Group align="flex-end">
-          <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
-        </Group>
-      )}
-    </FilterBar>
+    <FilterChips filters={filters}>
+      <SelectFilter name="period" label="Time range" data={periods} />
+    </FilterChips>
   );
 }
 

@@ -52,6 +52,8 @@ const settingNames = {
   agent_notice: 'Coding agents: notice',
   sign_up: 'Sign-up',
   sign_up_domains: 'Sign-up: email domains',
+  email_domains_denied: 'Denied email domains',
+  email_domains_allowed: 'Exceptions from denied email domains',
   sign_up_group: 'Sign-up: group',
   sign_up_credit: 'Sign-up: credit in USD',
   sign_ups_per_day_max: 'Sign-up: accounts a day',
@@ -170,6 +172,8 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   agent_notice: 'signIn',
   sign_up: 'people',
   sign_up_domains: 'people',
+  email_domains_denied: 'people',
+  email_domains_allowed: 'people',
   sign_up_group: 'people',
   sign_up_credit: 'people',
   sign_ups_per_day_max: 'people',
@@ -249,7 +253,7 @@ export function readSetting({ kind, nullable }: Pick<SettingShape, 'kind' | 'nul
   if (kind === 'boolean') return text === 'true';
   if (kind === 'text') return text.trim();
   return text
-    .split(',')
+    .split(/[,\n]/)
     .map((part) => part.trim())
     .filter((part) => part !== '');
 }

@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { watchPrices } from '../../../src/server/watch-prices.ts';
 import {
   errorOf,
   type Installation,
@@ -180,4 +181,17 @@ describe('the effect of a scheduled price', () => {
     await useKey(installation, key, 1, { cost: 0, rates: { tier: 'unbilled', multiplier: '1' } });
     expect(await effectOf()).toMatchObject({ messages: 1, billed: '0', billed_then: '0', not_sold: 0 });
   });
+});
+
+test('a price that has taken effect is reported once, for a day', async () => {
+  await schedule();
+  const catalog = () => installation.catalog.current;
+  const { clock, stores } = installation;
+  const inForce = async () => (await eventTypes()).filter(([type]) => type === 'price.changed');
+  await watchPrices({ stores, catalog, clock });
+  expect(await inForce()).toEqual([]);
+  clock.advance(DAY_MS);
+  await watchPrices({ stores, catalog, clock });
+  await watchPrices({ stores, catalog, clock });
+  expect(await inForce()).toEqual([['price.changed', { model: 'sandbox-echo', from: FROM }]]);
 });

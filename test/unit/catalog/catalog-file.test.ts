@@ -86,6 +86,8 @@ const settingsOfFile: Settings = {
   ...{ agentSignIn: 'off', agentSignInDays: 90, agentTokenMinutes: 60, agentNotice: null },
   signUp: 'off',
   signUpDomains: [],
+  emailDomainsDenied: [],
+  emailDomainsAllowed: [],
   signUpGroup: 'default',
   signUpCredit: '0',
   signUpsPerDayMax: 100,
