@@ -219,7 +219,7 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
     integrations: {
       places: async () => ({
-        ...{ mail: 'smtp.example.com:587', payments: null, sign_in: null, telemetry: null, storage: null },
+        ...{ mail: null, payments: null, sign_in: null, telemetry: 'https://otlp.example.com', storage: null },
       }),
       test: async (id) => parts.integrationFailures.get(id) ?? null,
     },

@@ -171,7 +171,7 @@ export async function makeWorld(): Promise<World> {
   };
   const limits = { displayName: null, maxInputTokens: null, maxOutputTokens: null, rates: null };
   world.installation.offers.set('house-behind', [{ name: 'sandbox-lorem', ...limits }]);
-  world.objects.push(worldObject('integration', 'mail', 'mail', null));
+  world.objects.push(worldObject('integration', 'telemetry', 'telemetry', null));
   for (const name of ['house-behind', 'sandbox'])
     world.objects.push(worldObject('provider', `provider ${name}`, name, null));
   await addPrincipals(world);
