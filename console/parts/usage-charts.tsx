@@ -8,6 +8,7 @@ import { countOf, dayBefore, formatCompact, toChartNumber } from '../figures.ts'
 import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
 import { formatUtcDay } from '../times.ts';
+import { splitTokens, tokenKinds } from '../tokens.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
@@ -76,11 +77,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             summary={summary}
             format={formatCompact}
             points={points}
-            series={[
-              { name: 'input', label: 'Input', color: 'blue.6' },
-              { name: 'cache', label: 'Cache', color: 'cyan.4' },
-              { name: 'output', label: 'Output', color: 'orange.6' },
-            ]}
+            series={[...tokenKinds]}
           />
         </Stack>
         <Stack gap={4}>
@@ -102,9 +99,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
 function pointOf(bucket: UsageBucketShape) {
   return {
     at: formatUtcDay(bucket.at),
-    input: bucket.input_tokens,
-    cache: bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens,
-    output: bucket.output_tokens,
+    ...splitTokens(bucket),
     cost: toChartNumber(bucket.cost),
   };
 }

@@ -18,6 +18,7 @@ import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
+import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
@@ -74,28 +75,50 @@ export function useUsageSummary(query: Query, grouping: Grouping | null, isLive:
   return useGet('/usage/summary', { query: { ...filter, ...grouped }, everyMs: isLive ? REFRESH_MS : undefined });
 }
 
+/** The members of a filter by which rejected requests can be narrowed, too. */
+const OF_REJECTED = ['account', 'key', 'since', 'until'];
+
+/** The number of rejected requests of the filter; null where they cannot be narrowed so, or until it is known. */
+function useRejected(filter: Query, isLive: boolean): number | null {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const isEnabled = given.every(([name]) => OF_REJECTED.includes(name));
+  const query = { ...Object.fromEntries(given), group_by: 'code', limit: 1 };
+  const { data } = useGet('/refusals/totals', { query, isEnabled, everyMs: isLive ? REFRESH_MS : undefined });
+  return isEnabled ? (data?.total.count ?? null) : null;
+}
+
 interface UsageTotalsProps {
   summary: UsageSummaryShape;
+  filter: Query;
+  isLive: boolean;
   children: ReactNode;
 }
 
 /** `children` stand at the end of the line. */
-export function UsageTotals({ summary, children }: UsageTotalsProps) {
+export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsProps) {
   const { total, failed } = summary;
-  const input = total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
+  const tokens = splitTokens(total);
+  const rejected = useRejected(filter, isLive);
+  const all = total.messages + (rejected ?? 0);
   return (
     <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
       <Group justify="space-between" gap="md">
         <Group gap="lg">
           <Figure label="Requests">{formatCount(total.messages)}</Figure>
           {failed !== null && (
-            <Figure label="Error rate">{total.messages === 0 ? '–' : formatShare(failed / total.messages)}</Figure>
+            <Figure label={rejected === null ? 'Failed' : 'Error rate'}>
+              {all === 0 ? '–' : formatShare((failed + (rejected ?? 0)) / all)}
+            </Figure>
           )}
+          {rejected !== null && rejected > 0 && <Figure label="Rejected">{formatCount(rejected)}</Figure>}
           <Figure label="Cost">
-            <Money usd={total.cost} isExact />
+            <Money usd={total.cost} />
           </Figure>
-          <Figure label="Input tokens">{formatShort(input)}</Figure>
-          <Figure label="Output tokens">{formatShort(total.output_tokens)}</Figure>
+          {tokenKinds.map(({ name, label }) => (
+            <Figure key={name} label={label}>
+              {formatShort(tokens[name])}
+            </Figure>
+          ))}
         </Group>
         {children}
       </Group>
@@ -246,15 +269,10 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
       total: 'Total',
     },
     count('messages', 'Requests', (row) => row.messages),
-    count(
-      'input',
-      'Input tokens',
-      (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens,
-    ),
-    count('output', 'Output tokens', (row) => row.output_tokens),
+    ...tokenKinds.map(({ name, label }) => count(name, label, (row) => splitTokens(row)[name])),
     {
-      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost, { digits: 'exact' }),
-      total: <Money usd={total.cost} isExact />,
+      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost),
+      total: <Money usd={total.cost} />,
     },
   ];
   return columns;
