@@ -131,7 +131,7 @@ export interface PaymentService {
   sales: PlanSales;
 }
 
-/** What this installation is connected to. */
+/** The services that this installation is connected to. */
 export interface Integrations {
   /** Where each leads, without secrets; null: it is not set. */
   places(): Promise<Record<IntegrationId, string | null>>;

@@ -1,4 +1,4 @@
-// What the installation is connected to: mail, payments, sign-in, telemetry and storage, each with its state and a test.
+// The services that the installation is connected to: mail, payments, sign-in, telemetry and storage, each with its state and a test.
 
 import { z } from '@hono/zod-openapi';
 import { parseWholeNumber } from '../base/checked-number.ts';

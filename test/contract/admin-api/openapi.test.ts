@@ -203,7 +203,9 @@ describe('every documented response is returned:', () => {
       ({ path, body }) =>
         body?.['secret'] !== undefined || body?.['token'] !== undefined
           ? { body: 'secret' in body ? { ...body, secret: 'unknown' } : { ...body, token: 'unknown' } }
-          : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|exp|agent|dgrp)_\w+|\/(?:house-behind|telemetry)\b/.test(path)
+          : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|exp|agent|dgrp)_\w+|\/(?:house-behind|telemetry)\b/.test(
+                path,
+              )
             ? {
                 path: path.replace(
                   /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|exp|agent|dgrp)_\w+|\/(?:house-behind|telemetry)\b/,

@@ -524,7 +524,7 @@ function addSecrets(world: World): void {
  */
 function addObjectWords(world: World): void {
   for (const object of world.objects) {
-    if (object.kind === 'account' || object.kind === 'provider') continue;
+    if (['account', 'provider', 'integration'].includes(object.kind)) continue; // their ids are words of other texts, too
     const mayRead = (principal: Principal) =>
       principal.account === null ||
       (isOver(principal, object.account) &&
