@@ -110,6 +110,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 }
 
 export interface DayReads {
+  /** The first day with totals of the owner; null without one. */
+  firstDay(owner: ScopeOwner): Promise<number | null>;
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
@@ -132,6 +134,11 @@ export function totalsReads(
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    async firstDay(owner) {
+      const { order } = ORDERS[owner?.column ?? 'all'];
+      const first = await lastOfRun(on, owner, { after: order.map((column) => beforeAll[column]), upTo: [LAST] }, 1);
+      return first === null ? null : Number(first.day_ms);
+    },
     readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
   };
 }
@@ -154,6 +161,7 @@ const ORDERS = {
 } as const;
 
 const NO_FURTHER = { provider: '', person_id: 0, tag_set: 0 };
+const beforeAll = { day_ms: -1, account_id: 0, key_id: 0, model: '', ...NO_FURTHER };
 
 /** The last row of a run is looked up first: summing a range is several times as fast as summing a number of rows. */
 async function* readRuns(
@@ -163,13 +171,7 @@ async function* readRuns(
   { runRows, left }: { runRows: number; left: { rows: number } },
 ): AsyncGenerator<UsageTotal[]> {
   const { order } = ORDERS[owner?.column ?? 'all'];
-  const beforeFirst = {
-    day_ms: startOfDay(question.sinceMs ?? 0) - 1,
-    account_id: 0,
-    key_id: 0,
-    model: '',
-    ...NO_FURTHER,
-  };
+  const beforeFirst = { ...beforeAll, day_ms: startOfDay(question.sinceMs ?? 0) - 1 };
   const sets: TagSets = new Map();
   let after: (number | string)[] = order.map((column) => beforeFirst[column]);
   const end = [question.untilMs ?? LAST];

@@ -1,6 +1,6 @@
 // The figures of a period: tiles with the change from the previous period, and charts.
 
-import { Box, Center, SimpleGrid } from '@mantine/core';
+import { Box, Center, SimpleGrid, Text } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import {
   countOf,
@@ -19,12 +19,13 @@ import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { rangeQuery } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
   const isInstallation = seesInstallation(useMe());
-  const { sums, changes } = summary;
+  const { sums } = summary;
   const link = usageLink(summary);
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
@@ -32,7 +33,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label="Requests"
         value={formatShort(sums.messages)}
         link={link}
-        note={<Change change={changes.messages} />}
+        note={<Change summary={summary} figure="messages" />}
         chart={<MiniChart summary={summary} label="Requests" figure={({ messages }) => messages} />}
       />
       <ErrorTile summary={summary} />
@@ -40,7 +41,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label={isInstallation ? 'Revenue' : 'Cost'}
         value={<Money usd={sums.cost} />}
         link={link}
-        note={<Change change={changes.cost} />}
+        note={<Change summary={summary} figure="cost" />}
         chart={<MiniChart summary={summary} label="Cost" figure={({ cost }) => toChartNumber(cost)} />}
       />
       {isInstallation ? <MarginTile summary={summary} /> : <CacheTile summary={summary} />}
@@ -48,7 +49,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label="Tokens"
         value={formatShort(tokensOf(sums))}
         link={link}
-        note={<Change change={changes.tokens} text={splitText(sums)} />}
+        note={<Change summary={summary} figure="tokens" text={splitText(sums)} />}
         chart={<MiniChart summary={summary} label="Tokens" figure={bucketTokens} />}
       />
       <StatTile
@@ -71,8 +72,8 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
 const FAILED = { outcome: 'not_completed' };
 
 /** The requests of the period, further narrowed by `search`. */
-function usageLink({ buckets }: PeriodSummary, search: Record<string, string> = {}): Place {
-  return { to: '/usage', search: { period: 'custom', since: buckets[0]?.at ?? '', ...search } };
+function usageLink({ range }: PeriodSummary, search: Record<string, string> = {}): Place {
+  return { to: '/usage', search: { range: range.text, ...search } };
 }
 
 function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
@@ -81,8 +82,8 @@ function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
   const { failedShare, failed } = summary.sums;
-  const since = summary.buckets[0]?.at ?? '';
-  const { data } = useGet('/refusals/totals', { query: { since, group_by: 'code', limit: 1 } });
+  const query = { ...rangeQuery(summary.range), group_by: 'code', limit: 1 };
+  const { data } = useGet('/refusals/totals', { query });
   const rejected = data === undefined ? '' : ` · ${formatShort(data.total.count)} rejected`;
   return (
     <StatTile
@@ -131,13 +132,31 @@ function bucketTokens(bucket: UsageBucketShape): number {
   return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens;
 }
 
-/** Has no color, because an increase can be good or bad. */
-function Change({ change, text }: { change: number | null; text?: string }) {
+interface ChangeProps {
+  summary: PeriodSummary;
+  figure: keyof PeriodSummary['changes'];
+  text?: string;
+}
+
+/** Has no color, because an increase can be good or bad. Nothing is compared with a range of which messages are unknown. */
+function Change({ summary: { changes, incomparable }, figure, text }: ChangeProps) {
+  const zone = useZone();
+  const change = changes[figure];
+  const day = (at: string) => formatTime(at, 'moment', zone);
+  const why =
+    incomparable === null
+      ? undefined
+      : `Not compared with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
   return (
-    <>
+    <div title={change === null ? why : 'Compares complete intervals only'}>
       {text !== undefined && <div>{text}</div>}
-      {change !== null && <div title="Compares complete intervals only">{changeWords(change)}</div>}
-    </>
+      {change !== null && <div>{changeWords(change)}</div>}
+      {change === null && why !== undefined && (
+        <Text span inherit aria-label={why}>
+          –
+        </Text>
+      )}
+    </div>
   );
 }
 
