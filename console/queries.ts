@@ -13,8 +13,9 @@ import {
 import { useRef } from 'react';
 import { call, type Query } from './api.ts';
 import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
-import { dayBefore } from './figures.ts';
 import { nanoOf, usdOf } from './money.ts';
+import { useRange } from './parts/range.tsx';
+import { costLabel, rangeQuery } from './range.ts';
 
 interface GetOptions {
   /** Replaces the placeholder of the path. */
@@ -91,6 +92,8 @@ export function rowsOf<Row>(answer: UseQueryResult<{ data: Row[] }>): Rows<Row> 
 const COST_GROUPS_MAX = 1_000;
 
 export interface Costs {
+  /** The name of its column. */
+  label: string;
   /** "0" without usage; null while it is unknown, for example because there are more groups than the report lists. */
   of: (id: string) => string | null;
   /** Null if one of them is unknown. */
@@ -99,9 +102,10 @@ export interface Costs {
   most: string;
 }
 
-/** The cost of each model, key or account in the last `days` days, for columns of lists. */
-export function useCosts(groupBy: 'model' | 'key' | 'account', days: number, options: GetOptions = {}): Costs {
-  const query = { ...options.query, group_by: groupBy, since: dayBefore(days), limit: COST_GROUPS_MAX };
+/** The cost of each model, key or account in the time range of the page, for columns of lists. */
+export function useCosts(groupBy: 'model' | 'key' | 'account', options: GetOptions = {}): Costs {
+  const range = useRange();
+  const query = { ...options.query, group_by: groupBy, ...rangeQuery(range), limit: COST_GROUPS_MAX };
   const totals = useGet('/usage/totals', { ...options, query }).data;
   const costs = new Map(totals?.data.map((row) => [row[groupBy], row.cost]));
   const isComplete = totals !== undefined && totals.groups <= totals.data.length;
@@ -110,7 +114,7 @@ export function useCosts(groupBy: 'model' | 'key' | 'account', days: number, opt
     const parts = ids.map(of).filter((cost) => cost !== null);
     return parts.length === ids.length ? usdOf(parts.reduce((sum, cost) => sum + nanoOf(cost), 0n)) : null;
   };
-  return { of, sumOf, most: totals?.data[0]?.cost ?? '0' };
+  return { label: costLabel(range), of, sumOf, most: totals?.data[0]?.cost ?? '0' };
 }
 
 interface ChangeOptions<Answer> {

@@ -145,6 +145,11 @@ export function describeRange({ sinceMs, untilMs }: TimeRange, nowMs: number, zo
   return `${formatTime(sinceMs, 'moment', zone)} – ${last} (${nameOfZone(zone)})`;
 }
 
+/** "Cost (last 7 days)". */
+export function costLabel({ name }: TimeRange): string {
+  return `Cost (${name === 'custom' ? 'custom range' : rangeLabels[name].toLowerCase()})`;
+}
+
 function monthStartMs(atMs: number, months: number): number {
   const at = new Date(atMs);
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1);

@@ -3,7 +3,8 @@
 import { Group, Select } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../filters.ts';
-import { DEFAULT_RANGE, describeRange, rangeLabels, rangeOf, rangeText, startOf, type TimeRange } from '../range.ts';
+import { DEFAULT_RANGE, describeRange, rangeLabels, rangeOf, rangeText, startOf, stepMs, type TimeRange } from '../range.ts';
+import { optionsOf } from '../labels.ts';
 import { ActionButton } from './link.tsx';
 import { TimeField, useZone } from './times.tsx';
 
@@ -33,41 +34,51 @@ export function useSetRange(): (text: string) => void {
   return (text) => go({ ...values, range: text }, false);
 }
 
-interface RangeFilterProps {
-  /** In a grid of filters the label is visible. */
-  isLabelled?: boolean;
-}
-
 /** The choice of a named range, or of two times. */
-export function RangeFilter({ isLabelled = false }: RangeFilterProps) {
-  const range = useRange();
-  const set = useSetRange();
-  const { name, sinceMs, untilMs } = range;
-  const choose = (chosen: string | null) =>
-    set(chosen === null ? DEFAULT_RANGE : chosen === 'custom' ? rangeText(sinceMs, untilMs ?? Date.now()) : chosen);
-  const size = isLabelled ? 'sm' : 'xs';
+export function RangeFilter() {
   return (
     <Group gap="xs" align="flex-end">
+      <RangeFields size="xs" />
+    </Group>
+  );
+}
+
+interface RangeFieldsProps {
+  /** In a grid of filters. */
+  isInGrid?: boolean;
+  size?: 'xs' | 'sm';
+}
+
+/** The fields of the choice, for a bar of filters. */
+export function RangeFields({ isInGrid = false, size = 'sm' }: RangeFieldsProps) {
+  const { name, sinceMs, untilMs } = useRange();
+  const set = useSetRange();
+  const choose = (chosen: string | null) =>
+    set(chosen === 'custom' ? rangeText(sinceMs, untilMs ?? thisMinute() + stepMs.minute) : (chosen ?? DEFAULT_RANGE));
+  return (
+    <>
       <Select
-        {...(isLabelled ? { label: 'Time range' } : { 'aria-label': 'Time range' })}
+        {...(size === 'sm' ? { label: 'Time range' } : { 'aria-label': 'Time range' })}
         size={size}
-        w={160}
-        data={[
-          ...Object.entries(rangeLabels).map(([value, label]) => ({ value, label })),
-          { value: 'custom', label: 'Custom range' },
-        ]}
+        w={isInGrid ? undefined : 160}
+        data={[...optionsOf(rangeLabels), { value: 'custom', label: 'Custom range' }]}
         value={name}
         onChange={choose}
         allowDeselect={false}
       />
       {name === 'custom' && (
         <>
-          <EndField label="From" size={size} ms={sinceMs} onChange={(ms) => ms !== null && set(rangeText(ms, untilMs))} />
+          <EndField
+            label="From"
+            size={size}
+            ms={sinceMs}
+            onChange={(ms) => ms !== null && set(rangeText(ms, untilMs))}
+          />
           <EndField label="To" size={size} ms={untilMs} onChange={(ms) => set(rangeText(sinceMs, ms))} />
           <ActionButton label="Reset range" variant="subtle" size={size} onClick={() => set(DEFAULT_RANGE)} />
         </>
       )}
-    </Group>
+    </>
   );
 }
 

@@ -7,9 +7,13 @@ import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
+import { useRange, useRangeText } from '../../parts/range.tsx';
+import type { TimeRange } from '../../range.ts';
 import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
+/** The value of the time range of the console, beside months. */
+const RANGE = 'range';
 
 export function Download() {
   const me = useMe();
@@ -20,7 +24,11 @@ export function Download() {
   const [tagName, setTagName] = useState(linked['tag_name'] ?? '');
   const [hasBelow, setBelow] = useState(linked['below'] === 'true');
   const [account, setAccount] = useState(linked['account'] ?? '');
-  const [month, setMonth] = useState(linked['since'] === undefined ? (lastMonths()[0]?.value ?? '') : '');
+  const range = useRange();
+  const months = lastMonths();
+  const [month, setMonth] = useState(
+    linked['since'] !== undefined ? '' : linked['range'] !== undefined ? RANGE : (months[0]?.value ?? ''),
+  );
   const [first = null, second = null] = by;
   const isByTag = kind === 'costs' && by.includes('tag');
   const isOfAccount = account !== '' || me.account !== null;
@@ -30,9 +38,18 @@ export function Download() {
     ...(isByTag && { tag_name: tagName }),
     ...(account !== '' && { account }),
     ...(isOfAccount && hasBelow && { below: 'true' }),
-    ...(month === '' ? { since: linked['since'] ?? '', until: linked['until'] ?? '' } : { month }),
+    ...(month === RANGE
+      ? timesOf(range)
+      : month === ''
+        ? { since: linked['since'] ?? '', until: linked['until'] ?? '' }
+        : { month }),
   });
-  const times = month === '' ? [{ value: '', label: periodOf(linked) }, ...lastMonths()] : lastMonths();
+  const rangeText = useRangeText();
+  const times = [
+    ...(linked['since'] === undefined ? [] : [{ value: '', label: periodOf(linked) }]),
+    { value: RANGE, label: rangeText },
+    ...months,
+  ];
   return (
     <Section title="Download">
       <Stack>
@@ -140,6 +157,12 @@ function Choice({ label, value, labels, onChange, isOptional = false }: ChoicePr
 function withoutDimension(chosen: string | null) {
   const { [chosen as Dimension]: _, ...others } = dimensionLabels;
   return others;
+}
+
+/** Files end before their `until`. */
+function timesOf({ sinceMs, untilMs }: TimeRange): Record<string, string> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return { since: iso(sinceMs), ...(untilMs !== null && { until: iso(untilMs) }) };
 }
 
 function lastMonths(): { value: string; label: string }[] {

@@ -14,9 +14,9 @@ import { AccountFilter, FilterBar, SearchFilter, SelectFilter } from '../../part
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 
-const DAYS_SHOWN = 30;
 /** The API filters keys by account only. The console searches this many keys before it waits for the user. */
 const SEARCHED_MAX = 2_000;
 const MATCHES_WANTED = 50;
@@ -28,14 +28,14 @@ export function KeyList() {
   const sorting = useSorting('created', 'asc');
   const rows = useKeyRows(filters.values, sorting);
   const names = useNames(rows.found.rows.slice(0, 100).map((key) => ({ account: key.account, key: null })));
-  const costs = useCosts('key', DAYS_SHOWN, { query: { account } });
+  const costs = useCosts('key', { query: { account } });
   const isFiltered = countFilters(filters.values) > 0;
   return (
     <>
       <PageHead
         title="API keys"
         text="Keys authenticate API requests. Each key has its own limits."
-        actions={me.role !== 'viewer' && <CreateButton account={account} />}
+        actions={<><RangeFilter />{me.role !== 'viewer' && <CreateButton account={account} />}</>}
       />
       <KeyFilters />
       <DataTable
@@ -129,7 +129,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     }),
     {
       name: 'cost',
-      label: 'Cost (30 days, UTC)',
+      label: costs.label,
       align: 'right',
       usd: ({ id }) => costs.of(id),
       show: (key, digits) => <CostCell apiKey={key} costs={costs} digits={digits} />,

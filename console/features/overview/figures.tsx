@@ -1,6 +1,6 @@
 // The figures of a period: tiles with the change from the previous period, and charts.
 
-import { Box, Center, SimpleGrid, Text } from '@mantine/core';
+import { Box, Center, SimpleGrid, VisuallyHidden } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import {
   countOf,
@@ -20,7 +20,7 @@ import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-ch
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
-import { formatTime, formatUtcDay } from '../../times.ts';
+import { formatStep, formatTime } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
@@ -152,9 +152,9 @@ function Change({ summary: { changes, incomparable }, figure, text }: ChangeProp
       {text !== undefined && <div>{text}</div>}
       {change !== null && <div>{changeWords(change)}</div>}
       {change === null && why !== undefined && (
-        <Text span inherit aria-label={why}>
-          –
-        </Text>
+        <>
+          –<VisuallyHidden>{why}</VisuallyHidden>
+        </>
       )}
     </div>
   );
@@ -223,7 +223,7 @@ function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) 
   const countedMs = Date.parse(summary.countedSince);
   const points = summary.buckets.map((bucket) => ({
     ...(Date.parse(bucket.at) >= countedMs ? figures(bucket) : {}),
-    at: formatAt(bucket.at, step, zone),
+    at: formatStep(bucket.at, step, zone),
   }));
   const isEmpty = points.every(({ at: _, ...shown }) => Object.values(shown).every((figure) => !figure));
   return (
@@ -319,9 +319,4 @@ function firstTokenChart({ firstTokenMsP50: half, firstTokenMsP95: most }: Sums)
 /** Zero for a bucket without requests, null if the amount is unknown. */
 function ofSome({ messages }: UsageBucketShape, usd: string | null): number | null {
   return messages === 0 ? 0 : toChartNumber(usd);
-}
-
-/** Days are in UTC, as the service counts them. */
-export function formatAt(at: string, step: UsageTimelineShape['step'], zone: string, isComplete = false): string {
-  return step === 'day' ? formatUtcDay(at) : formatTime(at, isComplete ? 'moment' : 'time', zone);
 }

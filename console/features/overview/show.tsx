@@ -1,15 +1,17 @@
 // The first page: figures of a time range, top lists and recent requests. Before the first request, a guide to send one.
 
 import { Alert, Skeleton, Stack } from '@mantine/core';
+import type { UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import { OwnBudget } from '../../parts/budget.tsx';
 import { FailureNotice, Loading, PageHead } from '../../parts/page.tsx';
 import { RangeFilter, refreshMs, useRange, useRangeText } from '../../parts/range.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { comparedRanges, rangeQuery, type TimeRange } from '../../range.ts';
+import { formatStep } from '../../times.ts';
+import { comparedRanges, rangeQuery, stepMs, type TimeRange } from '../../range.ts';
 import { RecentRequests, useRecentRequests } from '../requests/recent.tsx';
 import { AttentionList } from './attention.tsx';
-import { formatAt, SummaryCharts, SummaryTiles } from './figures.tsx';
+import { SummaryCharts, SummaryTiles } from './figures.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { summarizePeriod } from './period-summary.ts';
 import { TopLists } from './top-lists.tsx';
@@ -54,7 +56,7 @@ function Figures({ range }: { range: TimeRange }) {
   });
   const { data, error, refetch } = answer;
   // The data of the previous range stays visible while the next one loads, but must not be read as the next one.
-  if (data === undefined || answer.isPlaceholderData)
+  if (data === undefined || (answer.isPlaceholderData && !isNear(data, range, nowMs)))
     return error === null ? <Skeleton h={640} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
   const isPreviousKnown = before !== null && previous.data !== undefined && !previous.isPlaceholderData;
   const summary = summarizePeriod(data, range, isPreviousKnown ? previous.data : null, nowMs);
@@ -63,11 +65,17 @@ function Figures({ range }: { range: TimeRange }) {
       {error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
       {!summary.isComplete && (
         <Alert color="yellow">
-          {`Figures start at ${formatAt(summary.countedSince, data.step, zone, true)}: earlier requests are no longer stored, or there are too many to count.`}
+          {`Figures start at ${formatStep(summary.countedSince, data.step, zone, true)}: earlier requests are no longer stored, or there are too many to count.`}
         </Alert>
       )}
       <SummaryTiles summary={summary} />
       <SummaryCharts summary={summary} step={data.step} />
     </>
   );
+}
+
+/** Whether the timeline is one of nearly the same times, such as that of a minute ago. */
+function isNear({ since, until, step }: UsageTimelineShape, range: TimeRange, nowMs: number): boolean {
+  const isClose = (at: string, ms: number) => Math.abs(Date.parse(at) - ms) <= 2 * stepMs[range.step];
+  return step === range.step && isClose(since, range.sinceMs) && isClose(until, range.untilMs ?? nowMs);
 }

@@ -8,6 +8,7 @@ import { ProviderHealth } from '../../parts/badges.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, timeColumn } from '../../parts/data-table.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useList } from '../../queries.ts';
 
 const kindLabels = {
@@ -22,17 +23,16 @@ const kindLabels = {
 } as Record<string, string>;
 
 const HEALTH_EVERY_MS = 10_000;
-const COST_DAYS = 30;
 
 export function ProviderList() {
   const { role } = useMe();
   const providers = useList('/providers', { query: { limit: 200 }, everyMs: HEALTH_EVERY_MS });
-  const costs = useCosts('model', COST_DAYS);
+  const costs = useCosts('model');
   const isSandboxOnly = providers.rows.length > 0 && providers.rows.every(({ kind }) => kind === 'sandbox');
   const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
     <Stack>
-      <PageHead title="Providers" text="Upstream providers and their health." actions={!isSandboxOnly && add} />
+      <PageHead title="Providers" text="Upstream providers and their health." actions={<><RangeFilter />{!isSandboxOnly && add}</>} />
       <DataTable
         label="Providers"
         rows={providers}
@@ -115,5 +115,5 @@ const columns: Column<ProviderShape>[] = [
 
 /** A model with two providers counts for both. */
 function costColumn(costs: Costs): Column<ProviderShape> {
-  return moneyColumn('cost', 'Model cost (30 days, UTC)', ({ models }) => costs.sumOf(models), { from: 'sm' });
+  return moneyColumn('cost', costs.label, ({ models }) => costs.sumOf(models), { from: 'sm' });
 }

@@ -1,41 +1,32 @@
 // Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
 
 import { Code, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShare } from '../../figures.ts';
-import { useFilters } from '../../filters.ts';
+import { countFilters, useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead, Section } from '../../parts/page.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { useGet, useList } from '../../queries.ts';
-import { periodMs } from '../requests/query.ts';
+import { rangeQuery } from '../../range.ts';
 
-const periods = [
-  { value: 'hour', label: 'Last hour' },
-  { value: 'day', label: 'Last 24 hours' },
-  { value: 'week', label: 'Last 7 days' },
-  { value: 'month', label: 'Last 30 days' },
-];
 const LIST_MAX = 1_000;
 
 export function RejectedList() {
   const { values } = useFilters();
-  const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
-  const { account, key, code, period = '' } = values;
-  const span = Object.hasOwn(periodMs, period) ? periodMs[period as keyof typeof periodMs] : null;
-  const since = span === null ? undefined : new Date(askedAtMs - span).toISOString();
-  const rows = useList('/refusals', { query: { account, key, code, since } });
-  const totals = useGet('/refusals/totals', { query: { account, key, since, group_by: 'code', limit: 100 } });
+  const { account, key, code } = values;
+  const query = { account, key, ...rangeQuery(useRange()) };
+  const rows = useList('/refusals', { query: { ...query, code } });
+  const totals = useGet('/refusals/totals', { query: { ...query, group_by: 'code', limit: 100 } });
   const isInstallation = seesInstallation(useMe());
   const names = useNames(rows.rows);
   const refresh = () => {
-    setAskedAtMs(Date.now());
     rows.reload();
     void totals.refetch();
   };
@@ -77,7 +68,7 @@ function RejectedFilters({ codes }: { codes: readonly string[] }) {
   const known = code === undefined || codes.includes(code) ? codes : [...codes, code];
   return (
     <FilterBar isGrid>
-      <SelectFilter name="period" label="Time range" w={undefined} data={periods} />
+      <RangeFields isInGrid />
       {/* A key belongs to one account, so another account clears it. */}
       <AccountFilter name="account" w={undefined} also={{ key: null }} />
       <SelectFilter
@@ -88,7 +79,7 @@ function RejectedFilters({ codes }: { codes: readonly string[] }) {
         data={(keys.data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }))}
       />
       <SelectFilter name="code" label="Error code" w={undefined} searchable data={[...known]} />
-      {Object.keys(values).length > 0 && (
+      {countFilters(values) > 0 && (
         <Group align="flex-end">
           <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
         </Group>

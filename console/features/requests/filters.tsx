@@ -5,19 +5,11 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { countFilters, type Filters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { AccountFilter, FilterBar, SelectFilter, TextFilter, TimeFilter } from '../../parts/fields.tsx';
+import { AccountFilter, FilterBar, SelectFilter, TextFilter } from '../../parts/fields.tsx';
 import { ActionButton, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
+import { RangeFields } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { isRequestId, type Period, periodMs, periodOf } from './query.ts';
-
-const periodLabels = {
-  all: 'All time',
-  hour: 'Last hour',
-  day: 'Last 24 hours',
-  week: 'Last 7 days',
-  month: 'Last 30 days',
-  custom: 'Custom range',
-};
+import { isRequestId } from './query.ts';
 
 const LIST_MAX = 1_000;
 
@@ -31,7 +23,7 @@ export function UsageFilters({ filters }: { filters: Filters }) {
   return (
     <FilterBar isGrid>
       <RequestSearch />
-      <PeriodFilter filters={filters} />
+      <RangeFields isInGrid />
       {/* A key belongs to one account, so another account clears it. */}
       <AccountFilter name="account" w={undefined} also={{ key: null }} />
       <KeyFilter filters={filters} />
@@ -110,30 +102,6 @@ function RequestSearch() {
         }
       />
     </form>
-  );
-}
-
-function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
-  const period = periodOf(values);
-  const offered: Period[] = ['all', ...(Object.keys(periodMs) as (keyof typeof periodMs)[]), 'custom'];
-  const choose = (chosen: string | null) =>
-    set({ period: chosen === 'all' ? null : chosen, ...(chosen !== 'custom' && { since: null, until: null }) });
-  return (
-    <>
-      <Select
-        label="Time range"
-        data={offered.map((value) => ({ value, label: periodLabels[value] }))}
-        value={period}
-        onChange={choose}
-        allowDeselect={false}
-      />
-      {period === 'custom' && (
-        <>
-          <TimeFilter name="since" label="From" also={{ period: 'custom' }} />
-          <TimeFilter name="until" label="To" also={{ period: 'custom' }} />
-        </>
-      )}
-    </>
   );
 }
 
