@@ -34,6 +34,7 @@ const forTarget =
     ? {}
     : { target: target as Bun.Build.CompileTarget, executablePath: resolve(runtime) };
 
+const BROTLI_QUALITY_MAX = 11;
 const workers = workerNames.map((name) => join(root, 'src/threads', `${name}.ts`));
 mkdirSync(dirname(file), { recursive: true });
 const making = mkdtempSync(join(dirname(file), '.making-'));
@@ -46,7 +47,7 @@ try {
     minify: true,
     splitting: true, // a command loads only the code that it needs
     bytecode: true, // 8 MB more, and commands start in a fifth of the time
-    plugins: [embedConsole(await bundleConsole()), embedNotices()],
+    plugins: [embedConsole(await bundleConsole(BROTLI_QUALITY_MAX)), embedNotices()],
     define: { TURNPIKE_VERSION: JSON.stringify(version) },
     // The name is part of the bytes. Files in the current directory must not change what runs.
     compile: { ...forTarget, outfile: join(making, 'turnpike'), autoloadDotenv: false, autoloadBunfig: false },

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Manifest } from '../src/console/built-files.ts';
 
@@ -26,9 +26,12 @@ const sources = join(root, 'console');
 const COMPRESSED_BYTES_MIN = 1000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** Returns the directory with the files, and creates it if needed. Throws when console/ cannot be bundled. */
-export async function bundleConsole(): Promise<string> {
-  const fingerprint = fingerprintSources();
+/**
+ * Returns the directory with the files, and creates it if needed. Throws when console/ cannot be bundled. The highest
+ * quality of compression, 11, takes seconds.
+ */
+export async function bundleConsole(quality = 9): Promise<string> {
+  const fingerprint = fingerprintSources(quality);
   const places = [join(root, 'dist', 'console'), join(tmpdir(), `turnpike-console-${ownUser()}`)].filter(isOwn);
   const made = places.map((place) => join(place, fingerprint)).find(isMade);
   if (made !== undefined) return made;
@@ -36,7 +39,7 @@ export async function bundleConsole(): Promise<string> {
   if (place === undefined) throw new Error(`cannot write to ${places.join(' or ')}`);
   const making = mkdtempSync(join(place, 'making-'));
   try {
-    await bundle(making);
+    await bundle(making, quality);
     putInPlace(making, join(place, fingerprint));
   } finally {
     rmSync(making, { recursive: true, force: true });
@@ -53,9 +56,9 @@ function dropOld(place: string): void {
   }
 }
 
-/** A hash of all sources. */
-function fingerprintSources(): string {
-  const hash = createHash('sha256');
+/** A hash of all sources and the quality. */
+function fingerprintSources(quality: number): string {
+  const hash = createHash('sha256').update(String(quality));
   const names = readdirSync(sources, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -101,7 +104,7 @@ function putInPlace(making: string, directory: string): void {
   }
 }
 
-async function bundle(directory: string): Promise<void> {
+async function bundle(directory: string, quality: number): Promise<void> {
   const built = await Bun.build({
     entrypoints: [join(sources, 'index.html')],
     target: 'browser',
@@ -112,16 +115,29 @@ async function bundle(directory: string): Promise<void> {
     define: { 'process.env.NODE_ENV': '"production"' },
     throw: false,
   });
-  if (!built.success) throw new Error(built.logs.map(String).join('\n'));
+  // Runs before the first paint, so it is a file of its own.
+  const early = await Bun.build({
+    entrypoints: [join(sources, 'early.ts')],
+    target: 'browser',
+    format: 'iife',
+    minify: true,
+    naming: '[name]-[hash].[ext]',
+    throw: false,
+  });
+  for (const { success, logs } of [built, early]) if (!success) throw new Error(logs.map(String).join('\n'));
+  const [earlyScript] = early.outputs;
   const manifest: Manifest = {};
-  for (const output of built.outputs) {
+  for (const output of [...built.outputs, ...early.outputs]) {
     const name = output.path.replace(/^\.?\/+/, '');
-    const bytes = new Uint8Array(await output.arrayBuffer());
+    const bytes =
+      name === 'index.html'
+        ? Buffer.from(placeScripts(await output.text(), basename(earlyScript?.path ?? '')))
+        : new Uint8Array(await output.arrayBuffer());
     const path = join(directory, name);
     writeFileSync(path, bytes);
     const encoded: Record<string, string> = {};
     if (bytes.length >= COMPRESSED_BYTES_MIN && name !== 'index.html') {
-      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
       writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
       encoded['br'] = `${path}.br`;
       encoded['gzip'] = `${path}.gz`;
@@ -129,6 +145,19 @@ async function bundle(directory: string): Promise<void> {
     manifest[name] = { type: output.type, path, encoded };
   }
   writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
+}
+
+/**
+ * The bundler puts the style sheet into the head, where it would delay the first paint. It must precede the root, whose
+ * styles replace some of it.
+ */
+function placeScripts(page: string, early: string): string {
+  const bundled = /\s*(<link rel="stylesheet"[^>]*>)\s*(<script type="module"[^>]*><\/script>)/.exec(page);
+  if (bundled === null) throw new Error('the bundled page has no style sheet and script');
+  return page
+    .replace(bundled[0], '')
+    .replace('</head>', `  <script src="/console/${early}"></script>\n  </head>`)
+    .replace('<div id="root">', `${bundled[1]}\n    ${bundled[2]}\n    <div id="root">`);
 }
 
 if (import.meta.main) console.log(await bundleConsole());

@@ -22,7 +22,7 @@ import {
   RouterProvider,
   retainSearchParams,
 } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { StrictMode, useLayoutEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, loadPage } from './api.ts';
 import { isSignInNeeded } from './me.tsx';
@@ -134,6 +134,7 @@ const place = document.getElementById('root');
 if (place !== null)
   createRoot(place).render(
     <StrictMode>
+      <Drawn />
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
         <Notifications position="top-right" />
         <QueryClientProvider client={queries}>
@@ -142,6 +143,12 @@ if (place !== null)
       </MantineProvider>
     </StrictMode>,
   );
+
+/** Removes the frame that index.html draws. */
+function Drawn() {
+  useLayoutEffect(() => document.querySelector('.early')?.remove(), []);
+  return null;
+}
 
 /** Leads to sign-in if the session has ended, or to the set-up of a second factor, instead of an error in each part of the page. */
 function checkSession(failure: unknown): void {

@@ -1,9 +1,10 @@
 // The signed-in user: fetched once and available to every page. Shows the sign-in page to everyone else.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, lazy, type ReactNode, Suspense, useContext, useState } from 'react';
+import { createContext, lazy, type ReactNode, Suspense, useContext, useEffect, useState } from 'react';
 import type { MeShape } from '../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from './api.ts';
+import { rememberFrame } from './early-frame.ts';
 import { Loading, PageFailure, PublicFrame } from './parts/page.tsx';
 
 export type Role = MeShape['role'];
@@ -74,6 +75,10 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
   // The page stays until its backup codes are saved, although the user is let in before.
   if (needsFactor && !isSettingUp) setSettingUp(true);
   if (isSignedOut && isSettingUp) setSettingUp(false);
+  const isIn = data !== undefined && !isSignedOut;
+  useEffect(() => {
+    if (isIn || isSignedOut) rememberFrame(isIn);
+  }, [isIn, isSignedOut]);
   if (isSignedOut) return signIn;
   if (isSettingUp || needsFactor)
     return (

@@ -81,7 +81,14 @@ function namedRange(name: RangeName, nowMs: number): TimeRange {
 /** `untilMs` is exclusive; null: until now. */
 export function customRange(sinceMs: number, untilMs: number | null, nowMs: number): TimeRange {
   const lengthMs = (untilMs ?? nowMs) - sinceMs;
-  const step = lengthMs <= 2 * HOUR_MS ? 'minute' : lengthMs <= 12 * HOUR_MS ? 'five_minutes' : lengthMs <= 2 * DAY_MS ? 'hour' : 'day';
+  const step =
+    lengthMs <= 2 * HOUR_MS
+      ? 'minute'
+      : lengthMs <= 12 * HOUR_MS
+        ? 'five_minutes'
+        : lengthMs <= 2 * DAY_MS
+          ? 'hour'
+          : 'day';
   return { name: 'custom', text: rangeText(sinceMs, untilMs), sinceMs, untilMs, step };
 }
 
@@ -103,7 +110,10 @@ export function rangeOfMonth(month: string): string {
 }
 
 /** Parameters of all lists and reports of the API, whose `until` is the last time that counts. */
-export function rangeQuery({ sinceMs, untilMs }: Pick<TimeRange, 'sinceMs' | 'untilMs'>): { since: string; until?: string } {
+export function rangeQuery({ sinceMs, untilMs }: Pick<TimeRange, 'sinceMs' | 'untilMs'>): {
+  since: string;
+  until?: string;
+} {
   return {
     since: new Date(sinceMs).toISOString(),
     ...(untilMs !== null && { until: new Date(untilMs - 1).toISOString() }),
@@ -123,7 +133,10 @@ export function rangeOfBucket({ sinceMs, untilMs, step }: TimeRange, at: string,
 }
 
 /** The whole steps of a range that have passed, and as many before it; null if none has passed. */
-export function comparedRanges(range: TimeRange, nowMs: number): Record<'over' | 'before', { sinceMs: number; untilMs: number }> | null {
+export function comparedRanges(
+  range: TimeRange,
+  nowMs: number,
+): Record<'over' | 'before', { sinceMs: number; untilMs: number }> | null {
   const { name, sinceMs, step } = range;
   const untilMs = range.untilMs ?? startOf(nowMs, step);
   if (untilMs <= sinceMs) return null;

@@ -20,10 +20,9 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
-import { Suspense, useEffect, useState } from 'react';
-import { ApiFailure, isServiceReachable, reloadPage } from './api.ts';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { ApiFailure, isServiceReachable, loadPage, reloadPage } from './api.ts';
 import { SearchButton } from './features/search/button.tsx';
-import { SignIn } from './features/sign-in/show.tsx';
 import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { roleLabels } from './labels.ts';
 import { MeGate, useMe, useSignOut } from './me.tsx';
@@ -45,9 +44,19 @@ const sections: Readonly<Record<NavSection, string>> = {
 
 const looks = ['light', 'dark', 'auto'] as const;
 
+/** Loaded only for those who need it. */
+const SignIn = lazy(async () => ({
+  default: await loadPage(async () => (await import('./features/sign-in/show.tsx')).SignIn),
+}));
+
 export function Shell() {
+  const signIn = (
+    <Suspense fallback={<Loading />}>
+      <SignIn />
+    </Suspense>
+  );
   return (
-    <MeGate signIn={<SignIn />}>
+    <MeGate signIn={signIn}>
       <Frame />
     </MeGate>
   );

@@ -46,7 +46,9 @@ export function formatUtcDay(day: string): string {
 
 /** The start of a step of a chart: days are in UTC. `isComplete` adds the day to a time. */
 export function formatStep(at: string, step: string, zone: string, isComplete = false): string {
-  return step === 'day' ? formatUtcDay(at) : formatTime(at, isComplete ? 'moment' : step === 'hour' ? 'hour' : 'time', zone);
+  return step === 'day'
+    ? formatUtcDay(at)
+    : formatTime(at, isComplete ? 'moment' : step === 'hour' ? 'hour' : 'time', zone);
 }
 
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });

@@ -72,7 +72,7 @@ const mayImport: Record<string, readonly string[]> = {
   observability: [...ground, 'audit', 'ledger', 'gateway', 'public-api', 'tokenizer'],
   scim: [...ground, 'accounts'],
   'admin-api': [...edge, 'bills', 'payments', 'delivery', 'traffic', 'scim', 'agents', 'exports'],
-  exports: [...ground, 'audit', 'secrets', 'events', 'accounts', 'ledger', 'reports', 'delivery'],
+  exports: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger', 'reports', 'delivery'],
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
   commands: [...ground, 'wire', 'catalog', 'ledger', 'reports'],

@@ -7,6 +7,7 @@ import {
   Select,
   type SelectProps,
   SimpleGrid,
+  Stack,
   TagsInput,
   type TagsInputProps,
   TextInput,
@@ -19,41 +20,95 @@ import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
 import { tagsOf, tagTexts } from '../tags.ts';
 import { ActionButton, Icon } from './link.tsx';
+import { Hint } from './page.tsx';
 import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
 const SHOWN_MAX = 50;
 const SEARCH_MS = 200;
 
-interface AccountSelectProps extends Omit<SelectProps, 'data' | 'value' | 'onChange' | 'onSearchChange'> {
-  /** The id of the account, or null. */
+interface Found {
+  options: { value: string; label: string; note?: string }[];
+  /** Whether they are those of the text, not of an earlier one. */
+  isCurrent: boolean;
+}
+
+interface FoundSelectProps extends Omit<SelectProps, 'data' | 'value' | 'onChange' | 'onSearchChange'> {
+  /** The id of the chosen object, or null. */
   value: string | null;
   onChange: (id: string | null) => void;
 }
 
-export function AccountSelect({ value, onChange, ...select }: AccountSelectProps) {
+interface FoundBy {
+  /** The name of an object; null while it is unknown. */
+  useNameOf: (id: string | null) => string | null;
+  /** The objects whose names have the text, as the service finds them. */
+  useFound: (text: string) => Found;
+}
+
+function FoundSelect({ value, onChange, useNameOf, useFound, ...select }: FoundSelectProps & FoundBy) {
   const [search, setSearch] = useState('');
   const [asked] = useDebouncedValue(search.trim(), SEARCH_MS);
-  const chosen = useGet('/accounts/{id}', { id: value ?? undefined, isEnabled: value !== null });
-  const chosenName = value !== null && chosen.data?.id === value ? chosen.data.name : null;
-  // The field shows the name of the selected account, which is not a search text.
-  const name = asked === chosenName ? '' : asked;
-  const found = useGet('/accounts', { query: { limit: SHOWN_MAX, name } });
-  const options = (found.data?.data ?? []).map((account) => ({ value: account.id, label: account.name }));
-  // The Enter key selects the first option, so it must not select one of an earlier search.
-  const isCurrent = asked === search.trim() && found.data !== undefined && !found.isPlaceholderData;
+  const chosenName = useNameOf(value);
+  // The field shows the name of the selected object, which is not a search text.
+  const { options, isCurrent } = useFound(asked === chosenName ? '' : asked);
   const isListed = value === null || options.some((option) => option.value === value);
+  const notes = new Map(options.map((option) => [option.value, option.note]));
   return (
     <Select
       searchable
-      selectFirstOptionOnChange={isCurrent}
+      // The Enter key selects the first option, so it must not select one of an earlier search.
+      selectFirstOptionOnChange={isCurrent && asked === search.trim()}
       value={value}
       onChange={(id) => onChange(id)}
       onSearchChange={setSearch}
       filter={({ options: all }) => all}
+      nothingFoundMessage={isCurrent ? 'Nothing found' : 'Loading…'}
+      renderOption={({ option }) => (
+        <Stack gap={0} miw={0}>
+          <span>{option.label}</span>
+          {notes.get(option.value) !== undefined && <Hint size="xs">{notes.get(option.value)}</Hint>}
+        </Stack>
+      )}
       data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
       {...select}
     />
   );
+}
+
+export const foundAccounts: FoundBy = {
+  useNameOf(id) {
+    const { data } = useGet('/accounts/{id}', { id: id ?? undefined, isEnabled: id !== null });
+    return id !== null && data?.id === id ? data.name : null;
+  },
+  useFound(name) {
+    const { data, isPlaceholderData } = useGet('/accounts', { query: { limit: SHOWN_MAX, name } });
+    const options = (data?.data ?? []).map((account) => ({ value: account.id, label: account.name }));
+    return { options, isCurrent: data !== undefined && !isPlaceholderData };
+  },
+};
+
+export function AccountSelect(select: FoundSelectProps) {
+  return <FoundSelect {...select} {...foundAccounts} />;
+}
+
+/** The keys of an account; empty: of all. */
+export function foundKeys(account: string): FoundBy {
+  return {
+    useNameOf(id) {
+      const { data } = useGet('/keys/{id}', { id: id ?? undefined, isEnabled: id !== null });
+      return id !== null && data?.id === id ? data.name || data.prefix : null;
+    },
+    useFound(search) {
+      const query = { limit: SHOWN_MAX, account, search };
+      const { data, isPlaceholderData } = useGet('/keys', { query });
+      const options = (data?.data ?? []).map(({ id, name, prefix }) => ({
+        value: id,
+        label: name || prefix,
+        note: `${prefix}…`,
+      }));
+      return { options, isCurrent: data !== undefined && !isPlaceholderData };
+    },
+  };
 }
 
 /** Fixed tags, as texts such as "cost_centre=4711". */

@@ -18,10 +18,11 @@ import {
   type TitleProps,
   VisuallyHidden,
 } from '@mantine/core';
-import { type ComponentPropsWithoutRef, type ReactNode, useId } from 'react';
+import { type ComponentPropsWithoutRef, type ReactNode, useEffect, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
 import { Logo, SupportLink, usePageTitle } from '../installation.tsx';
+import { refuseSearch } from '../typed-search.ts';
 import { ActionButton, ButtonLink, Icon, type IconName, type Place, TextLink } from './link.tsx';
 
 type HintProps = TextProps & Omit<ComponentPropsWithoutRef<'p'>, keyof TextProps> & { component?: 'p' | 'div' };
@@ -179,6 +180,7 @@ export function EmptyState({ icon, title, text, action }: EmptyStateProps) {
 }
 
 export function PublicFrame({ children }: { children: ReactNode }) {
+  useEffect(refuseSearch, []);
   return (
     <Center mih="100dvh" p="md" component="main" id="content">
       <Stack w="100%" maw={420} gap="lg">

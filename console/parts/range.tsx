@@ -3,8 +3,17 @@
 import { Group, Select } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../filters.ts';
-import { DEFAULT_RANGE, describeRange, rangeLabels, rangeOf, rangeText, startOf, stepMs, type TimeRange } from '../range.ts';
 import { optionsOf } from '../labels.ts';
+import {
+  DEFAULT_RANGE,
+  describeRange,
+  rangeLabels,
+  rangeOf,
+  rangeText,
+  startOf,
+  stepMs,
+  type TimeRange,
+} from '../range.ts';
 import { ActionButton } from './link.tsx';
 import { TimeField, useZone } from './times.tsx';
 

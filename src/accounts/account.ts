@@ -253,7 +253,14 @@ export interface SortedAccounts extends SortedPage<(typeof accountOrders)[number
   group: string | null;
 }
 
-export interface SortedKeys extends SortedPage<(typeof keyOrders)[number]>, Pick<KeyPage, 'accountId' | 'madeBy'> {}
+export const keyStatuses = ['enabled', 'disabled', 'expired', 'revoked'] as const;
+
+export interface SortedKeys extends SortedPage<(typeof keyOrders)[number]>, Pick<KeyPage, 'accountId' | 'madeBy'> {
+  /** In lower case (A to Z): a part of the name, the shown part of the secret, a tag "name:value", or the name of the account. */
+  text: string | null;
+  /** The status at a time. */
+  status: { is: (typeof keyStatuses)[number]; atMs: number } | null;
+}
 
 export interface KeyPage {
   accountId: number | null;

@@ -29,6 +29,7 @@ export {
   type KeyTerms,
   keyLimits,
   keyOrders,
+  keyStatuses,
   NO_KEY_LIMITS,
   newKey,
   type PersonBudgetTerms,

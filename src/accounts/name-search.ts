@@ -16,7 +16,7 @@ export interface NameSearch {
 /** Newest first. Reads a bounded number of rows. */
 export interface NameSearches {
   searchAccountNames(search: NameSearch, requester?: Requester): Promise<Account[]>;
-  /** By name, or by the first characters of the secret. */
+  /** By name, the first characters of the secret, or a tag "name:value". */
   searchKeyNames(search: NameSearch, requester?: Requester): Promise<Key[]>;
   /** By name or email. */
   searchPersonNames(search: NameSearch, requester?: Requester): Promise<Person[]>;

@@ -63,6 +63,7 @@ import {
 import { budgetField, budgetOf, budgetShown, budgetTerms, warnsAtField } from './person-budget.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { belowFilter } from './usage-filters.ts';
+import { hideable } from './visibility.ts';
 
 const paysFromField = z.enum(['own', 'parent'], { error: 'must be own or parent' });
 const DEFAULT_WARNS_AT = [80, 100];
@@ -71,7 +72,7 @@ export const accountSchema = z
   .object({
     id: idField('acct'),
     name: z.string(),
-    groups: z.array(z.string()),
+    groups: hideable('group', z.array(z.string())),
     status: z.enum(['enabled', 'disabled']),
     balance: amountShown,
     held: amountShown,

@@ -35,7 +35,7 @@ import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
-import { addRoute } from './route.ts';
+import { type AdminRoute, addRoute } from './route.ts';
 import { routeHealthRoutes } from './route-health.ts';
 import { makeScimApp } from './scim-app.ts';
 import { searchRoutes } from './search.ts';
@@ -51,7 +51,19 @@ import { totalRoutes } from './usage-totals.ts';
 export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'admitIdentity'> {
   const app = makeAdminApp(dependencies);
   const withChangeLock = makeChangeLock(dependencies);
-  const routes = [
+  for (const route of makeRoutes(dependencies)) addRoute(app, route, dependencies, withChangeLock);
+  addOpenapi(app, dependencies);
+  const answerScim = makeScimApp(dependencies, withChangeLock);
+  return {
+    fetch: (request, address, isOverTls = false) =>
+      isScim(request.url) ? answerScim(request, address, isOverTls) : app.fetch(request, { address, isOverTls }),
+    admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
+  };
+}
+
+/** Every route under /api/v1 but that of the OpenAPI document. */
+export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
+  return [
     ...accountRoutes,
     ...creditRoutes,
     ...entryRoutes,
@@ -95,14 +107,6 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     ...unsubscribeRoutes,
     ...meRoutes,
   ];
-  for (const route of routes) addRoute(app, route, dependencies, withChangeLock);
-  addOpenapi(app, dependencies);
-  const answerScim = makeScimApp(dependencies, withChangeLock);
-  return {
-    fetch: (request, address, isOverTls = false) =>
-      isScim(request.url) ? answerScim(request, address, isOverTls) : app.fetch(request, { address, isOverTls }),
-    admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
-  };
 }
 
 function isScim(url: string): boolean {

@@ -15,6 +15,7 @@ import { type AdminDependencies, everyone, makerOf, seesBalance } from './depend
 import { amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
+import { hideable } from './visibility.ts';
 
 const attentionKinds = ['balance_low', 'provider_failing', 'written_off', 'key_quota_low', 'account_disabled'] as const;
 
@@ -30,7 +31,7 @@ export const attentionSchema = z
     account_name: z.string().nullable(),
     key: idField('key').nullable(),
     key_name: z.string().nullable(),
-    provider: z.string().nullable(),
+    provider: hideable('provider', z.string().nullable()),
     balance: amountShown.nullable(),
     available: amountShown.nullable().describe('Balance plus credit line, minus holds.'),
     cost: amountShown.nullable().describe('Since `since`.'),

@@ -9,8 +9,9 @@ import { encoderOf } from './encode.ts';
 import { accountField, actorShown, countShown, idField, requestIdField, timeField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, list } from './route.ts';
+import { untyped } from './visibility.ts';
 
-const members = z.record(z.string(), z.unknown()).nullable();
+const members = untyped(z.record(z.string(), z.unknown()).nullable());
 export const auditSchema = z
   .object({
     seq: countShown,

@@ -19,6 +19,7 @@ import {
   type ModelPrice,
   matchesAnyPattern,
   membersOfKind,
+  multipliedPrice,
   PREFERENCES,
   type PriceDifference,
   priceListIn,
@@ -45,6 +46,7 @@ import {
 } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
+import { hiddenFrom, hideable } from './visibility.ts';
 
 const orNone = countShown.nullable();
 
@@ -58,11 +60,18 @@ async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Mo
     return { groups: [...groups.values()], models: [...current.patterns.values(), ...models.values()] };
   const account = await call.accounts.getAccount(accountId);
   const names = account === null ? [] : await groupsFor(call, account);
+  const hidden = hiddenFrom(call, principal).things;
+  const isHidden = hidden.has('multiplier') || hidden.has('group'); // without its group, nobody could multiply
   const offers = listOffers(current, { account: accountId, keyModels: null, groups: names });
   return {
-    groups: [...groups.values()].filter((group) => names.includes(group.name)),
-    models: offers.map((offer) => offer.model),
+    groups: hidden.has('group') ? [] : [...groups.values()].filter((group) => names.includes(group.name)),
+    models: offers.map(({ model, group }) => (isHidden ? multiplied(model, group) : model)),
   };
+}
+
+/** The model at the price that the account pays, which no price list has. */
+function multiplied(model: Model, { multiplierMillionths }: Group): Model {
+  return { ...model, price: multipliedPrice(model.price, multiplierMillionths), priceListedOn: null };
 }
 
 const rate = encoded(rateText(), formatRate);
@@ -109,7 +118,9 @@ export const modelSchema = z
     display_name: z.string(),
     aliases: z.array(z.string()),
     serves: servesShown,
-    price: priceSchema.describe('The price in force: USD per million tokens, with the member names of apply.'),
+    price: priceSchema.describe(
+      'The price in force: USD per million tokens, with the member names of apply; after the multiplier if that or the group is hidden.',
+    ),
     price_from: timeShown.nullable().describe('When the price in force took effect; null: from the beginning.'),
     price_changes: priceChangesShown,
     price_source: z
@@ -123,10 +134,10 @@ export const modelSchema = z
       .array(z.enum(CAPABILITIES))
       .describe('What the model is known to do on every route, or has a price for; empty if nothing is known.'),
     prefer: preferShown,
-    groups: z
-      .array(z.string())
-      .describe('The groups that offer it; for a token of an account, only the account’s groups.'),
-    routes: z.array(routeSchema).describe('Empty for a token of one account.'),
+    groups: hideable('group', z.array(z.string())).describe(
+      'The groups that offer it; for a token of an account, only the account’s groups.',
+    ),
+    routes: hideable('provider', z.array(routeSchema)).describe('Empty for a token of one account.'),
     created_at: timeText(),
   })
   .openapi('Model');
@@ -135,7 +146,7 @@ export const groupSchema = z
   .object({
     name: z.string(),
     models: z.array(z.string()),
-    multiplier: rateShown.openapi({ description: 'Price multiplier.', examples: ['0.8'] }),
+    multiplier: hideable('multiplier', rateText()).openapi({ description: 'Price multiplier.', examples: ['0.8'] }),
     rpm: orNone,
     input_tpm: orNone,
     output_tpm: orNone,
@@ -434,6 +445,10 @@ export const settingSchema = z
     kind: z.enum(['integer', 'boolean', 'text', 'texts']),
     least: z.int().nullable(),
     most: z.int().nullable(),
+    options: z
+      .array(z.string())
+      .nullable()
+      .describe('The words that it can be, or each of its texts; null: any that it accepts.'),
     nullable: z.boolean(),
   })
   .openapi('Setting');

@@ -14,6 +14,7 @@ import { encoderOf, type ValueOf } from './encode.ts';
 import { accountField, countShown, idField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
+import { untyped } from './visibility.ts';
 
 const types = Object.keys(eventTypes) as [EventType, ...EventType[]];
 const ofAccounts = types.filter((type) => eventTypes[type].audience === 'account');
@@ -42,7 +43,7 @@ export const eventSchema = z
     type: z.string(),
     timestamp: timeShown,
     account: idField('acct').nullable().describe('null: the installation.'),
-    data: z.record(z.string(), z.unknown()),
+    data: untyped(z.record(z.string(), z.unknown())),
     title: z.string(),
     description: z.string(),
   })

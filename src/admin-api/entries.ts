@@ -28,6 +28,7 @@ import { after, afterText, answerPage, requesterOf } from './pages.ts';
 import { paymentOf, paymentSchema } from './payments.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { tagNameField, used, usedOf } from './usage-totals.ts';
+import { hideable } from './visibility.ts';
 
 const SYSTEM_NAMES: ReadonlyMap<number, string> = new Map([
   [systemAccounts.payments, 'payments'],
@@ -98,7 +99,7 @@ export const holdSchema = z
   .object({
     request_id: requestIdField,
     key: idField('key'),
-    group: z.string(),
+    group: hideable('group', z.string()),
     model: z.string(),
     stream: z.boolean(),
     amount: amountShown.describe('The amount on hold; it changes while the message runs.'),

@@ -82,7 +82,8 @@ export function exportRoutes(): AdminRoute[] {
       async handle(call) {
         const question = await questionOf(call, call.query);
         const turn = await files.enter(String(sharesBoundsOf(call.principal) ?? call.principal.id));
-        const names = { installation: installationOf(call.catalog.current().settings).name };
+        const { settings } = call.catalog.current();
+        const names = { installation: installationOf(settings).name, hidden: settings.hiddenFromAccounts };
         const reading = { sources: call.exportSources, names, requester: requesterOf(call) };
         return (await streamFile(makeFile(reading, question), turn, {
           'content-type': contentTypes[question.format],

@@ -37,7 +37,7 @@ export const amountShown = encoded(
 );
 /** A rate of a price or cost, which the code has as a text, too. */
 export function rateText() {
-  return z.string().openapi({ pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,12})?$', examples: ['3.75'] });
+  return z.string().openapi({ pattern: '^-?(0|[1-9]\\d*)(\\.\\d{1,18})?$', examples: ['3.75'] });
 }
 
 export const rateShown = rateText();

@@ -12,6 +12,7 @@ import {
   type KeyTerms,
   keyLimits,
   keyOrders,
+  keyStatuses,
   makeKeySecret,
   NO_KEY_LIMITS,
   NO_TAGS,
@@ -47,6 +48,7 @@ import {
   addressesField,
   amountField,
   amountShown,
+  asciiLower,
   durationField,
   groupsField,
   idField,
@@ -68,6 +70,7 @@ import { after, afterSorted, answerPage, answerRows, answerSorted, requesterOf, 
 import { findPerson } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { shownSecret } from './tokens.ts';
+import { hideable } from './visibility.ts';
 
 export const keySchema = z
   .object({
@@ -76,7 +79,7 @@ export const keySchema = z
     person: personShown.nullable().describe('The person whose key it is; null: a service key of the account.'),
     name: z.string(),
     prefix: z.string().describe('The first characters of its secret, for identification.'),
-    groups: z.array(z.string()),
+    groups: hideable('group', z.array(z.string())),
     models: z.array(z.string()).nullable(),
     quota: amountShown.nullable(),
     quota_period: periodField,
@@ -87,7 +90,7 @@ export const keySchema = z
     concurrency: limitField,
     origins: z.array(z.string()).nullable(),
     addresses: z.array(z.string()).nullable(),
-    status: z.enum(['enabled', 'disabled', 'expired', 'revoked']),
+    status: z.enum(keyStatuses),
     locked: z
       .array(z.enum(keyLimits))
       .describe('The limits that an owner or operator set: members can make them stricter, but not lift them.'),
@@ -354,16 +357,24 @@ export const keyRoutes: AdminRoute[] = [
       account: accountField.optional(),
       person: z.string().optional().describe('Only keys of this person.'),
       ids: idsFilter('key').optional(),
+      search: nameField
+        .optional()
+        .describe(
+          'A part of the name, the shown part of the secret, a tag such as `team:search`, or the name of the account; case-insensitive.',
+        ),
+      status: z.enum(keyStatuses).optional(),
       ...sortQuery(keyOrders),
     },
     page: [keySchema, 'Keys, oldest first by default'],
     async handle(call) {
       const { principal, accounts } = call;
-      const { limit, account, person, ids, sort, order } = call.query;
+      const { limit, account, person, ids, search, status, sort, order } = call.query;
       const asked = await askedAccount(call, account);
       const ofPerson = person === undefined ? null : await askedPerson(call, person);
       const json = async (row: Key) => keyJson(await withKeyMeters(call, row), call.clock.nowMs());
       if (ids !== undefined) {
+        for (const [name, value] of Object.entries({ search, status }))
+          if (value !== undefined) throw invalidMember(name, 'cannot be combined with ids');
         const isSeen = async (row: Key) =>
           (asked === null || row.accountId === asked) &&
           (ofPerson === null || isKeyOf(row, ofPerson)) &&
@@ -371,9 +382,16 @@ export const keyRoutes: AdminRoute[] = [
         return answerRows(await findByIds(call, 'key', ids, accounts.getKey, isSeen), json, null);
       }
       const page = { accountId: accountOf(principal, asked), madeBy: ofPerson ?? makerOf(principal), limit };
-      if (sort === 'created' && order === 'asc')
+      if (sort === 'created' && order === 'asc' && search === undefined && status === undefined)
         return answerPage(call, await accounts.listKeys({ ...page, after: after(call) }), json, ({ id }) => id);
-      const question = { ...page, by: sort, order, after: afterSorted(call, sort) };
+      const question = {
+        ...page,
+        by: sort,
+        order,
+        after: afterSorted(call, sort),
+        text: search === undefined ? null : asciiLower(search).replace(/^([a-z][a-z0-9_-]*)=/, '$1:'),
+        status: status === undefined ? null : { is: status, atMs: call.clock.nowMs() },
+      };
       return answerSorted(call, sort, await accounts.sortKeys(question, requesterOf(call)), accounts.getKey, json);
     },
   }),

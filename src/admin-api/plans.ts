@@ -16,6 +16,7 @@ import { encoderOf } from './encode.ts';
 import { amountShown, countShown, idField, isoTime, limitsOf, timeField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch } from './route.ts';
+import { hideable } from './visibility.ts';
 
 const limitShown = countShown.nullable();
 const windowShown = amountShown.nullable();
@@ -27,9 +28,9 @@ export const planSchema = z
     windows: z
       .object({ '5h': windowShown, day: windowShown, week: windowShown, month: windowShown })
       .describe('The allowance of each window; null: there is no window of this length.'),
-    groups: z
-      .array(z.string())
-      .describe('Added to the groups of the account. The plan pays for messages of these; empty: of all its groups.'),
+    groups: hideable('group', z.array(z.string())).describe(
+      'Added to the groups of the account. The plan pays for messages of these; empty: of all its groups.',
+    ),
     limits: z
       .object({ rpm: limitShown, input_tpm: limitShown, output_tpm: limitShown, concurrency: limitShown })
       .describe('Replace the limits of the groups that the plan pays for; null: as in the group.'),
@@ -48,7 +49,9 @@ export const accountPlanSchema = z
       .boolean()
       .nullable()
       .describe('Whether the wallet pays for what the plan does not; null without a plan.'),
-    groups: z.array(z.string()).nullable().describe('Groups that the plan pays for; null: all of the account.'),
+    groups: hideable('group', z.array(z.string()).nullable()).describe(
+      'Groups that the plan pays for; null: all of the account.',
+    ),
     windows: z.array(
       z.object({
         length: z.enum(['5h', 'day', 'week', 'month']),

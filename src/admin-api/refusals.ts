@@ -9,6 +9,7 @@ import { accountField, countShown, idField, lastTimeField, timeField, timeShown 
 import { after, answerPage, pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { narrowTo } from './usage-totals.ts';
+import { providerText } from './visibility.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -31,7 +32,7 @@ export const refusalSchema = z
     status: z.int().describe('HTTP status of the last of them.'),
     count: countShown,
     last_at: timeShown,
-    message: z.string().describe('The beginning of the message of the last of them.'),
+    message: providerText(z.string()).describe('The beginning of the message of the last of them.'),
   })
   .openapi('Refusal');
 

@@ -10,6 +10,7 @@ import type { WithChangeLock } from './changes.ts';
 import { type AdminDependencies, type Principal, refuseFormer, roleRefusal } from './dependencies.ts';
 import { requestIdField } from './fields.ts';
 import { type PageResponse, pageQuery } from './pages.ts';
+import { hiddenFrom, refuseHidden, type Strip, stripperOf } from './visibility.ts';
 
 const ERRORS = {
   400: 'The request is invalid; `error.faults` lists all faults',
@@ -118,6 +119,8 @@ type AnyDefinition = Omit<Definition<z.ZodObject, z.ZodRawShape, z.ZodType, z.Zo
 export interface AdminRoute {
   config: RouteConfig & { path: string };
   handle: AnyDefinition['handle'];
+  /** Removes what is hidden from account holders; null: the answer has nothing of it. */
+  strip: Strip | null;
 }
 
 type Method = 'get' | 'post' | 'patch';
@@ -189,7 +192,7 @@ function defineRoute(
       ...(repeated && { 200: { ...answer, description: repeated } }),
     },
   };
-  return { config: createRoute(config), handle };
+  return { config: createRoute(config), handle, strip: stripperOf(schema) };
 }
 
 const CSV_BODY = { required: true, content: { 'text/csv': { schema: z.string() } } };
@@ -208,7 +211,7 @@ function linksById(operationIds: readonly string[]) {
 
 export function addRoute(
   app: AdminApp,
-  { config, handle }: AdminRoute,
+  { config, handle, strip }: AdminRoute,
   dependencies: AdminDependencies,
   withChangeLock: WithChangeLock,
 ): void {
@@ -217,6 +220,10 @@ export function addRoute(
     const input = (target: string) => context.req.valid(target as never);
     context.status(status);
     const principal = context.get('principal') as Principal | undefined; // absent on open routes
+    const hidden = hiddenFrom(dependencies, principal);
+    const [query, body] = [input('query'), input('json')];
+    refuseHidden(query, hidden);
+    refuseHidden(body, hidden);
     const answer = await handle({
       ...dependencies,
       context,
@@ -228,10 +235,11 @@ export function addRoute(
         });
       },
       params: input('param'),
-      query: input('query'),
-      body: input('json'),
+      query,
+      body,
     });
-    return answer instanceof Response ? answer : context.json(answer);
+    if (strip === null || hidden.things.size === 0) return answer instanceof Response ? answer : context.json(answer);
+    return context.json(strip(answer instanceof Response ? await answer.json() : answer, hidden));
   });
 }
 

@@ -4,6 +4,7 @@
 import { z } from '@hono/zod-openapi';
 import { type AccessToken, makeTokenSecret, personOfToken, type Role, type TokenRole } from '../accounts/accounts.ts';
 import { formatId, newNumber, parseId } from '../base/ids.ts';
+import { hideables } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { accountForNew, askedAccount } from './accounts.ts';
@@ -33,6 +34,7 @@ import {
 } from './fields.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, post } from './route.ts';
+import { hiddenFrom, hideable } from './visibility.ts';
 
 /** null: the installation. Throws invalid_request if role and account do not match, or exceed the principal's own. */
 export async function accountOfRole(
@@ -105,8 +107,11 @@ export const meSchema = z
     name: z.string().nullable(),
     email: z.string().nullable().describe('null for a token.'),
     role: roleField,
-    account: z.object({ id: idField('acct'), name: z.string(), groups: z.array(z.string()) }).nullable(),
+    account: z
+      .object({ id: idField('acct'), name: z.string(), groups: hideable('group', z.array(z.string())) })
+      .nullable(),
     expires_at: timeShown.nullable(),
+    hidden: z.array(z.enum(hideables)).describe('What the operator hides from accounts, and so from this caller.'),
     base_url: z.string().nullable().describe('The public URL of this service for API clients; null if not configured.'),
   })
   .openapi('Me');
@@ -167,7 +172,9 @@ export const meRoutes: AdminRoute[] = [
       const { id, accountId, expiresAtMs } = call.principal;
       const role = call.principal.role as Role; // no other role has access
       const account = accountId === null ? null : await call.accounts.getAccount(accountId);
-      return encodeMe({ id, ...(await describeWho(call)), role, account, expiresAtMs, baseUrl: call.messagesAt() });
+      const hidden = [...hiddenFrom(call, call.principal).things];
+      const who = await describeWho(call);
+      return encodeMe({ id, ...who, role, account, expiresAtMs, hidden, baseUrl: call.messagesAt() });
     },
   }),
 ];

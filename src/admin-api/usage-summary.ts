@@ -90,7 +90,10 @@ export const summaryRoutes: AdminRoute[] = [
 ];
 
 /** When the key, the account or the first of all accounts was created. */
-async function createdAt(call: Call, { account, key }: { account: number | null; key: number | null }): Promise<number> {
+async function createdAt(
+  call: Call,
+  { account, key }: { account: number | null; key: number | null },
+): Promise<number> {
   const found = key === null ? null : await call.accounts.getKey(key);
   const owner = account ?? FIRST_ACCOUNT;
   return found?.createdAtMs ?? (await call.accounts.getAccount(owner))?.createdAtMs ?? call.clock.nowMs();

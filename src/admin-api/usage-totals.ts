@@ -26,6 +26,7 @@ import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 import { tagFilter, usageFilters } from './usage-filters.ts';
+import { hideable } from './visibility.ts';
 
 const counted = {
   input_tokens: z.int(),
@@ -56,10 +57,9 @@ export const totalSchema = z
     account: idField('acct').nullable(),
     key: idField('key').nullable(),
     model: z.string().nullable(),
-    provider: z
-      .string()
-      .nullable()
-      .describe('null unless grouped by provider, and for what was counted before version 20 of the database.'),
+    provider: hideable('provider', z.string().nullable()).describe(
+      'null unless grouped by provider, and for what was counted before version 20 of the database.',
+    ),
     person: idField('person').nullable(),
     tag: z.string().nullable().describe('The value of the tag; null unless grouped by it, and without the tag.'),
     session: z.string().nullable(),

@@ -2,7 +2,7 @@
 
 import { z } from '@hono/zod-openapi';
 import { beganAtMs } from '../base/ids.ts';
-import { explainPrice, tierOfRates } from '../catalog/catalog.ts';
+import { explainPrice, multipliedRates, ratesWithoutMultiplier, tierOfRates } from '../catalog/catalog.ts';
 import type { StoredUsageRecord, UsageRecord } from '../ledger/ledger.ts';
 import { marginOf, type RankingPlace, usageRankings } from '../reports/reports.ts';
 import { SERVICE_TIERS } from '../wire/wire.ts';
@@ -25,6 +25,7 @@ import { after, answerRows, cursorAfter, type PageCall, requesterOf, sortedCurso
 import { type AdminRoute, type Call, get, list } from './route.ts';
 import { filterOf, isEmptyFilter, outcomes, searchFilters } from './usage-filters.ts';
 import { narrowTo } from './usage-totals.ts';
+import { hiddenFrom, hideable, providerText } from './visibility.ts';
 
 const spendingSchema = z
   .object({ limit: amountShown, period: periodField, before: amountShown, after: amountShown })
@@ -55,7 +56,9 @@ const priceSchema = z
         amount: exactShown.describe('count × rate, before the multiplier.'),
       }),
     ),
-    multiplier: rateShown,
+    multiplier: hideable('multiplier', rateShown).describe(
+      'null if it is hidden: then the rates are those after the multiplier.',
+    ),
     before_rounding: exactShown.describe('Sum of the parts × multiplier.'),
     after_rounding: amountShown.describe('before_rounding, rounded up once to 9 fraction digits.'),
     given_back: amountShown.describe(
@@ -67,15 +70,16 @@ const priceSchema = z
 const encodePrice = encoderOf(priceSchema);
 
 /** null if nothing was priced, or the record's rates do not add up to its cost. */
-function priceJson(record: UsageRecord): z.infer<typeof priceSchema> | null {
-  const price = explainPrice(record.rates, {
+function priceJson(record: UsageRecord, hidesMultiplier: boolean): z.infer<typeof priceSchema> | null {
+  const counts = {
     input: record.inputTokens,
     output: record.outputTokens,
     cacheRead: record.cacheReadTokens,
     cacheWrite5m: record.cacheWrite5mTokens,
     cacheWrite1h: record.cacheWrite1hTokens,
     webSearches: record.webSearches,
-  });
+  };
+  const price = explainPrice(hidesMultiplier ? multipliedRates(record.rates) : record.rates, counts);
   if (price === null || price.afterRounding < record.cost) return null;
   return encodePrice({ ...price, givenBack: price.afterRounding - record.cost });
 }
@@ -94,15 +98,15 @@ export const usageSchema = z
     tags: z.record(z.string(), z.string()).describe('See docs/attribution.md.'),
     session: z.string().nullable().describe('The session that the client names.'),
     agent: z.string().nullable().describe('The agent in it that the client names.'),
-    group: z.string(),
+    group: hideable('group', z.string()),
     model: z.string(),
-    provider: z.string().nullable(),
-    upstream_model: z.string().nullable(),
+    provider: hideable('provider', z.string().nullable()),
+    upstream_model: hideable('upstream_model', z.string().nullable()),
     stream: z.boolean(),
     outcome: z.enum(outcomes),
     status: z.int(),
     error: z
-      .object({ code: z.string(), message: z.string() })
+      .object({ code: z.string(), message: providerText(z.string()) })
       .nullable()
       .describe(
         'The error that the client got, its message cut after 200 characters; null without one, and in older records.',
@@ -120,11 +124,13 @@ export const usageSchema = z
     plan_paid: amountShown.describe('The part of the cost that the plan of the account paid.'),
     provider_cost: amountShown.nullable(),
     margin: amountShown.nullable().describe('cost − written_off − provider_cost; null if provider_cost is unknown.'),
-    rates: z.record(z.string(), z.string()),
+    rates: z
+      .record(z.string(), z.string())
+      .describe('Without `multiplier` if it is hidden: then the rates are those after it.'),
     attempts: z.array(
       z.object({
-        provider: z.string(),
-        model: z.string(),
+        provider: hideable('provider', z.string()),
+        model: hideable('upstream_model', z.string()),
         credential: z.string().nullable(),
         result: z.string(),
         status: z.int().nullable(),
@@ -182,7 +188,7 @@ export const usageRoutes: AdminRoute[] = [
         untilMs: until,
         limit,
       };
-      const json = (row: StoredUsageRecord) => usageJson(row, call.principal);
+      const json = (row: StoredUsageRecord) => usageJson(row, call);
       const answer = (rows: readonly StoredUsageRecord[], nextCursor: string | null, searchedSinceMs: number | null) =>
         answerRows(rows, json, nextCursor, {
           searched_since: isoTime(searchedSinceMs),
@@ -211,7 +217,7 @@ export const usageRoutes: AdminRoute[] = [
       const { request_id: requestId } = call.params;
       const record = await call.usage.getUsage(requestId);
       if (record === null || !(await maySeeRecord(call, record))) throw noObject('usage record of', requestId);
-      return { ...usageJson(record, call.principal), price: priceJson(record) };
+      return { ...usageJson(record, call), price: priceJson(record, hidesMultiplier(call)) };
     },
   }),
 ];
@@ -238,12 +244,14 @@ async function maySeeRecord(call: Call, record: StoredUsageRecord): Promise<bool
 const encodeUsage = encoderOf(usageSchema);
 
 /** Provider costs, credentials and messages of providers are visible only to operators. */
-function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typeof usageSchema> {
+function usageJson(record: StoredUsageRecord, call: Call): z.infer<typeof usageSchema> {
+  const { principal } = call;
   const isShown = seesProviderCost(principal);
   const providerCost = isShown ? record.providerCost : null;
   const { cacheWrite5mTokens, cacheWrite1hTokens, attempts, meters } = record;
   return encodeUsage({
     ...record,
+    rates: hidesMultiplier(call) ? ratesWithoutMultiplier(record.rates) : record.rates,
     cacheReadInputTokens: record.cacheReadTokens,
     cacheCreationInputTokens: cacheWrite5mTokens + cacheWrite1hTokens,
     cacheCreation: {
@@ -262,6 +270,10 @@ function usageJson(record: StoredUsageRecord, principal: Principal): z.infer<typ
     receivedAtMs: beganAtMs(record.requestId),
     meters: meters && metersSeen(meters, record, principal),
   });
+}
+
+function hidesMultiplier(call: Call): boolean {
+  return hiddenFrom(call, call.principal).things.has('multiplier');
 }
 
 /** Members see no money of the account; people and tokens below the account that paid do not see its balance. */

@@ -43,6 +43,8 @@ export { type PriceUpdate, planPriceUpdate } from './plan-price-update.ts';
 export {
   explainPrice,
   hasTier,
+  multipliedPrice,
+  multipliedRates,
   outputTokensAfter,
   outputTokensThatFit,
   type PricePart,
@@ -51,6 +53,7 @@ export {
   priceRoute,
   priceWorstCase,
   rateRecord,
+  ratesWithoutMultiplier,
   tierOfRates,
   UNBILLED_RATES,
   type WorstCase,
@@ -89,3 +92,13 @@ export {
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';
+export {
+  emptied,
+  type Hidden,
+  type Hideable,
+  hiddenFromAccounts,
+  hideableOf,
+  hideables,
+  NOTHING_HIDDEN,
+  withoutHidden,
+} from './visibility.ts';

@@ -18,6 +18,8 @@ export interface SettingDescription {
   kind: 'integer' | 'boolean' | 'text' | 'texts';
   least: number | null;
   most: number | null;
+  /** The words that it, or each of its values, can be; null: any that its schema accepts. */
+  options: readonly string[] | null;
   /** Whether it may be null; the description says what null means. */
   nullable: boolean;
 }
@@ -50,6 +52,8 @@ interface SettingSchema {
   minimum?: number;
   maximum?: number;
   anyOf?: SettingSchema[];
+  enum?: string[];
+  items?: SettingSchema;
 }
 
 const kinds: Readonly<Record<string, SettingDescription['kind']>> = {
@@ -60,11 +64,13 @@ const kinds: Readonly<Record<string, SettingDescription['kind']>> = {
 };
 const schemas = z.toJSONSchema(settingsInput, { io: 'input' }).properties as Record<string, SettingSchema>;
 
-function kindOf(name: SettingName): Pick<SettingDescription, 'kind' | 'least' | 'most' | 'nullable'> {
+function kindOf(name: SettingName): Pick<SettingDescription, 'kind' | 'least' | 'most' | 'options' | 'nullable'> {
   const schema = schemas[name] ?? { type: 'array' }; // vendor_prefixes are beside the settings
   const types = (schema.anyOf ?? [schema]).flatMap(({ type }) => type ?? []);
-  const { minimum = null, maximum = null } = schema.anyOf?.find((one) => one.type !== 'null') ?? schema;
+  const given = schema.anyOf?.find((one) => one.type !== 'null') ?? schema;
+  const { minimum = null, maximum = null } = given;
+  const options = given.enum ?? given.items?.enum ?? null;
   const kind = kinds[types.find((type) => type !== 'null') ?? ''];
   assert(kind !== undefined, `the setting ${name} has an unknown kind`);
-  return { kind, least: minimum, most: maximum, nullable: types.includes('null') };
+  return { kind, least: minimum, most: maximum, options, nullable: types.includes('null') };
 }

@@ -29,6 +29,7 @@ const NANO_MAX = BigInt(bounds.nanoPerMessageMax);
 const MILLION = 1_000_000n;
 const RATE_DIGITS = 12;
 const MULTIPLIER_DIGITS = 6;
+const RECORDED_DIGITS = RATE_DIGITS + MULTIPLIER_DIGITS; // of recorded rates after the multiplier
 const SEARCHES_TO_MILLION = 1_000n; // search prices are per thousand, token prices per million
 
 /**
@@ -351,6 +352,48 @@ function roundUpSmall(parts: number, perNano: number): Nano {
   return Math.min((parts - rest) / perNano + (rest > 0 ? 1 : 0), bounds.nanoPerMessageMax);
 }
 
+/** A price and its later versions after the multiplier, each rate rounded up to 10^-12 USD. */
+export function multipliedPrice(price: ModelPrice, multiplierMillionths: bigint): ModelPrice {
+  if (multiplierMillionths === MILLION) return price;
+  const times = (rate: bigint) => (rate * multiplierMillionths + MILLION - 1n) / MILLION;
+  const ratesOf = (rates: Rates): Rates => ({
+    input: times(rates.input),
+    output: times(rates.output),
+    cacheRead: times(rates.cacheRead),
+    cacheWrite5m: times(rates.cacheWrite5m),
+    cacheWrite1h: times(rates.cacheWrite1h),
+  });
+  const tierOf = ({ standard, longContext }: TierPrice): TierPrice => ({
+    standard: ratesOf(standard),
+    longContext: longContext && { ...longContext, rates: ratesOf(longContext.rates) },
+  });
+  return {
+    ...price,
+    ...tierOf(price),
+    tiers: Object.fromEntries(Object.entries(price.tiers).map(([name, tier]) => [name, tierOf(tier)])),
+    webSearchPerThousand: price.webSearchPerThousand && times(price.webSearchPerThousand),
+    next: price.next && multipliedPrice(price.next, multiplierMillionths),
+  };
+}
+
+/** Recorded rates after the multiplier, which is 1 then. */
+export function multipliedRates(rates: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
+  if (multiplier === null) return rates;
+  const names = PARTS.map(([, , name]) => name);
+  const entries = Object.entries(rates).map(([name, text]): [string, string] => {
+    const rate = names.includes(name) ? parseDecimal(text, RATE_DIGITS) : null;
+    return [name, rate === null ? text : formatDecimal(rate * multiplier, RECORDED_DIGITS)];
+  });
+  return { ...Object.fromEntries(entries), multiplier: '1' };
+}
+
+/** The rates as somebody sees them who does not see the multiplier. */
+export function ratesWithoutMultiplier(rates: Readonly<Record<string, string>>): Record<string, string> {
+  const { multiplier: _, ...others } = multipliedRates(rates);
+  return others;
+}
+
 /** All amounts are exact decimals in USD. */
 export interface PricePart {
   part: 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'web_search';
@@ -362,7 +405,7 @@ export interface PricePart {
   amount: string;
 }
 
-const AMOUNT_DIGITS = 18; // a token at a rate per million with twelve digits
+const AMOUNT_DIGITS = 24; // a token at a rate per million with eighteen digits
 const PARTS: readonly [part: PricePart['part'], count: keyof TokenCounts, rate: string][] = [
   ['input', 'input', 'input'],
   ['cache_read', 'cacheRead', 'cache_read'],
@@ -372,7 +415,7 @@ const PARTS: readonly [part: PricePart['part'], count: keyof TokenCounts, rate: 
   ['web_search', 'webSearches', 'web_search_per_thousand'],
 ];
 
-/** `rates` are as written by rateRecord. null if a rate for a used part is missing. The sum before rounding is exact. */
+/** `rates` are as written by rateRecord, or those of multipliedRates. null if a rate for a used part is missing. The sum before rounding is exact. */
 export function explainPrice(rates: Readonly<Record<string, string>>, counts: TokenCounts) {
   const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
   if (multiplier === null) return null;
@@ -381,10 +424,11 @@ export function explainPrice(rates: Readonly<Record<string, string>>, counts: To
   for (const [part, counted, rated] of PARTS) {
     const count = counts[counted];
     if (count === 0) continue;
-    const rate = readDecimal(rates, rated, RATE_DIGITS);
+    const rate = readDecimal(rates, rated, RECORDED_DIGITS);
     if (rate === null) return null;
     const amount = BigInt(count) * rate * (part === 'web_search' ? SEARCHES_TO_MILLION : 1n);
-    parts.push({ part, count, rate: formatRate(rate), amount: formatDecimal(amount, AMOUNT_DIGITS) });
+    const text = formatDecimal(rate, RECORDED_DIGITS);
+    parts.push({ part, count, rate: text, amount: formatDecimal(amount, AMOUNT_DIGITS) });
     sum += amount;
   }
   const units = sum * multiplier;
@@ -392,7 +436,7 @@ export function explainPrice(rates: Readonly<Record<string, string>>, counts: To
     parts,
     multiplier: formatDecimal(multiplier, MULTIPLIER_DIGITS),
     beforeRounding: formatDecimal(units, AMOUNT_DIGITS + MULTIPLIER_DIGITS),
-    afterRounding: roundUp(units),
+    afterRounding: roundUp(units / MILLION + (units % MILLION === 0n ? 0n : 1n)),
   };
 }
 

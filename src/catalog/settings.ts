@@ -9,6 +9,7 @@ import { type Nano, parseUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { LIST_ENTRIES_MAX, plainName } from './document.ts';
 import { installationMembers } from './installation.ts';
+import { hideables } from './visibility.ts';
 
 const SECONDS_MAX = 86_400;
 const SHED_BODY_BYTES_MAX = 2 ** 40;
@@ -69,6 +70,10 @@ const noticeText = z
   .min(1)
   .max(500)
   .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be one line of text');
+const hiddenThings = z
+  .array(oneOf(...hideables))
+  .max(hideables.length)
+  .refine((things) => new Set(things).size === things.length, 'must not contain a word twice');
 const publicKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key: the base64 of its 32 bytes');
 
 function oneOf<const Words extends readonly [string, ...string[]]>(...words: Words) {
@@ -97,6 +102,9 @@ export const SETTINGS = {
   ),
   recharge_instructions: setting(installationMembers.recharge_instructions, null).describe(
     'how an account gets credit, shown on its billing page while no payments are taken; `null`: nothing is shown',
+  ),
+  hidden_from_accounts: setting(hiddenThings, []).describe(
+    'what people, tokens and keys of accounts do not see: any of `provider`, `upstream_model`, `group` and `multiplier`, see admin-api.md; an empty list: they see all of it',
   ),
   output_tranche_tokens: setting(integer(16, 1_000_000), 2_048).describe(
     'output tokens that a stream holds in advance; its hold grows in steps of this size, see ledger.md',

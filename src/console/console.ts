@@ -79,7 +79,7 @@ function sendFile(file: BuiltFile, request: Request, security: Readonly<Record<s
 
 function sendPage(page: string, security: Readonly<Record<string, string>>, messagesAt: string | null): Response {
   const nonce = randomBytes(16).toString('base64');
-  return new Response(page.replace(NONCE_PLACE, nonce), {
+  return new Response(page.replaceAll(NONCE_PLACE, nonce), {
     headers: {
       ...security,
       'content-type': 'text/html; charset=utf-8',

@@ -2,6 +2,7 @@
 
 import type { AccountStore, PersonStore } from '../accounts/accounts.ts';
 import type { Requester } from '../base/timers.ts';
+import type { Hideable } from '../catalog/catalog.ts';
 import type { LedgerReader, RetentionStore } from '../ledger/ledger.ts';
 import type { UsageStore } from '../reports/reports.ts';
 import type { Dimension } from './dimensions.ts';
@@ -48,10 +49,12 @@ export interface ExportSources {
   retention: Pick<RetentionStore, 'retainedSince'>;
 }
 
-/** Names in the columns of FOCUS. */
+/** How the installation presents itself in files. */
 export interface ExportNames {
   /** The name of the installation, which issues invoices. */
   installation: string;
+  /** The things that the operator hides from accounts: they have no value in their files. */
+  hidden: readonly Hideable[];
 }
 
 export interface Reading {

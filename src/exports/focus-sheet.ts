@@ -118,6 +118,7 @@ const columns: readonly AnyColumn[] = [
 
 /** The group that sells a model decides its price. */
 function skuPriceOf({ kind, group, model }: Group): string {
+  if (group === null && model !== null) return model; // the group is hidden
   return kind === 'plan_payment' ? 'plan' : `${group ?? 'unknown'}/${model ?? 'unknown'}`;
 }
 

@@ -6,10 +6,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Account } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
+import type { Hideable } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Entry, type EntryKind, type StoredUsageRecord, systemAccounts } from '../ledger/ledger.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
+
+/** The record of a message, without what is hidden from the reader of the file. */
+export type ChargedMessage = Omit<StoredUsageRecord, 'group'> & { group: string | null };
 
 /** A message with all entries of its end, or one entry of another kind. */
 export interface Charge {
@@ -20,7 +24,7 @@ export interface Charge {
   payer: number;
   atMs: number;
   /** The message, or the one that a refund or correction is about; null: there is none, or it is no longer stored. */
-  record: StoredUsageRecord | null;
+  record: ChargedMessage | null;
   requestId: string | null;
   /** The reference and note of an entry that is about no message. */
   reference: string | null;
@@ -39,7 +43,7 @@ export interface ChargePage {
   isAlone: boolean;
 }
 
-type Scope = Pick<ExportQuestion, 'account' | 'below' | 'sinceMs' | 'untilMs'>;
+type Scope = Pick<ExportQuestion, 'account' | 'below' | 'reader' | 'sinceMs' | 'untilMs'>;
 
 /** An account to read. */
 interface Source {
@@ -66,10 +70,26 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
   const { account, below } = scope;
   const company = account === null ? null : await companyOf(reading, account, below);
   const isAsked = (id: number) => company?.get(id)?.isAsked ?? company === null;
+  const hidden = new Set(scope.reader === null ? [] : reading.names.hidden);
   for await (const source of sourcesOf(reading, company, from)) {
     const untilMs = from?.account === source.id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
-    yield* chargesOf(reading, source, { sinceMs: scope.sinceMs, untilMs }, isAsked);
+    for await (const page of chargesOf(reading, source, { sinceMs: scope.sinceMs, untilMs }, isAsked))
+      yield hidden.size === 0 ? page : { ...page, charges: page.charges.map((charge) => withoutNames(charge, hidden)) };
   }
+}
+
+function withoutNames(charge: Charge, hidden: ReadonlySet<Hideable>): Charge {
+  const { record } = charge;
+  if (record === null) return charge;
+  return {
+    ...charge,
+    record: {
+      ...record,
+      ...(hidden.has('provider') && { provider: null }),
+      ...(hidden.has('upstream_model') && { upstreamModel: null }),
+      ...(hidden.has('group') && { group: null }),
+    },
+  };
 }
 
 /** The account, those below it if they are asked for, and those above it, which may have paid. */

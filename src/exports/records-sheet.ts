@@ -1,16 +1,15 @@
 // The file with a row for each message, newest first within its account.
 
 import { formatId } from '../base/ids.ts';
-import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames } from './names.ts';
-import { type Charge, readCharges } from './read-charges.ts';
+import { type Charge, type ChargedMessage, readCharges } from './read-charges.ts';
 import type { Sheet, SheetPage } from './sheet.ts';
 import { tagsText } from './tags-text.ts';
 
 interface RecordRow extends Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'> {
-  record: StoredUsageRecord;
+  record: ChargedMessage;
   accountName: string | null;
   /** null: the reader may not see it. */
   payer: number | null;

@@ -1,6 +1,7 @@
 // Tries the targets of a model until one begins to answer. A further target is tried only while the client has
 // received nothing, and never after a provider rejected the content.
 
+import { hiddenFromAccounts, NOTHING_HIDDEN } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type EventSource, type FaultKind, ProviderFault, type WholeReply } from '../providers/providers.ts';
 import { isJsonObject, type MessageRequest, type StreamEvent } from '../wire/wire.ts';
@@ -55,7 +56,8 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
       attempt.failed(fault);
       message.noteAttempt(fault);
       // An earlier failure stays the answer if a later provider only does not support the request.
-      if (!fault.isUnsupported || failure === null) failure = message.stopError ?? faultError(fault);
+      if (!fault.isUnsupported || failure === null)
+        failure = message.stopError ?? faultError(fault, hiddenFromAccounts(catalog));
       if (fault.kind === 'unusable') message.takeUnusable(fault);
       if (message.isOver) break; // partial output is billed as received
       message.rewind();
@@ -77,6 +79,7 @@ function unavailableError({ health }: Gateway, targets: readonly Target[]): Turn
   const retryAfterMs = Math.min(...resting.map((target) => health.waitMs(target)));
   return faultError(
     new ProviderFault(isOverload ? 'overloaded' : 'rate_limited', 'the route is in a cooldown', { retryAfterMs }),
+    NOTHING_HIDDEN,
   );
 }
 

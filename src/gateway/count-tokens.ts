@@ -1,6 +1,7 @@
 // Counts the tokens of a prompt: by the provider if it can, otherwise estimated. Takes one request of the rate limit;
 // free of charge.
 
+import { hiddenFromAccounts } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { ProviderFault } from '../providers/providers.ts';
 import { isOfCredential } from './attempts.ts';
@@ -56,7 +57,7 @@ export async function countByProvider(
       const kind = thrown instanceof ProviderFault ? thrown.kind : 'failed';
       if (kind === 'rejected') {
         const fault = thrown as ProviderFault;
-        if (refusesContent(fault)) throw faultError(fault);
+        if (refusesContent(fault)) throw faultError(fault, hiddenFromAccounts(catalog));
         if (fault.isUnsupported) refusal ??= fault;
         else hasFailed = true;
       } else hasFailed = true;
@@ -65,7 +66,7 @@ export async function countByProvider(
     }
     if (signal.aborted) return null;
   }
-  if (refusal !== null && !hasFailed) throw faultError(refusal);
+  if (refusal !== null && !hasFailed) throw faultError(refusal, hiddenFromAccounts(catalog));
   return null;
 }
 

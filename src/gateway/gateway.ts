@@ -292,7 +292,7 @@ function policyIn(catalog: Catalog, caller: Caller, { agent }: ClientRequest): A
 
 /** Cost and usage of one message of the caller's key; status 202 while it is in progress. Throws object_not_found. */
 export function getUsage(gateway: Gateway, clientRequest: ClientRequest, requestId: string): Promise<Reply> {
-  return answerCaller(gateway, clientRequest, (caller) => describeUsage(gateway, caller, requestId));
+  return answerCaller(gateway, clientRequest, (caller) => describeUsage(gateway, caller, requestId, gateway.catalog()));
 }
 
 /** JSON with status 200, or with another status. */

@@ -1,6 +1,7 @@
 // Errors that the client of a message gets: refusals of the ledger, faults of providers, and early ends.
 
 import { formatUsd } from '../base/money.ts';
+import type { Hidden } from '../catalog/catalog.ts';
 import { type ErrorCode, type ErrorDetails, TurnpikeError } from '../errors.ts';
 import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
 import type { FaultKind, ProviderFault } from '../providers/providers.ts';
@@ -198,11 +199,11 @@ const FAULTS: Readonly<Record<Exclude<FaultKind, 'rejected' | 'unusable'>, [code
   aborted: FAILED,
 };
 
-/** The error for a fault. Only a rejection of the content keeps the provider's text. */
-export function faultError(fault: ProviderFault): TurnpikeError {
+/** The error for a fault. Only a rejection of the content keeps the provider's text, without the names that are hidden. */
+export function faultError(fault: ProviderFault, { redact }: Hidden): TurnpikeError {
   const { kind, message, status, errorType, retryAfterMs } = fault;
   if (kind === 'rejected')
-    return new TurnpikeError('upstream_rejected', message, {
+    return new TurnpikeError('upstream_rejected', redact(message), {
       cause: fault,
       status: status === 413 ? 413 : 400,
       type: errorType ?? 'invalid_request_error',

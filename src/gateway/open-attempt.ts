@@ -18,6 +18,7 @@ import type { MessageRequest, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
+import { type AnswerNames, answerNames, renameAnswer, renameEvents } from './hide-names.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
 import type { AdmittedRequest } from './plan-message.ts';
@@ -33,6 +34,7 @@ export class OpenAttempt {
   readonly #permit: Permit;
   readonly #watch: SilenceWatch;
   readonly #controller = new AbortController();
+  readonly #names: AnswerNames | null;
   #counter: MessageCounter;
   /** Has begun to answer, has failed, or belongs to a message that ended. */
   #isDecided = false;
@@ -56,6 +58,8 @@ export class OpenAttempt {
     this.#permit = permit;
     this.#watch = watch;
     this.#counter = this.#makeCounter();
+    const { catalog, offer, clientRequest } = admitted;
+    this.#names = answerNames(catalog, offer.model.name, clientRequest.requestId);
   }
 
   get counter(): MessageCounter {
@@ -217,7 +221,8 @@ export class OpenAttempt {
   /** Counts events. Returns them as the client receives them. */
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.#counter.observe(event);
-    return completeEvents(events, () => this.#countsSoFar());
+    const complete = completeEvents(events, () => this.#countsSoFar());
+    return this.#names === null ? complete : renameEvents(complete, this.#names);
   }
 
   /** Counts a whole message. Returns it as the client receives it. */
@@ -226,7 +231,9 @@ export class OpenAttempt {
     this.#keepPrompt(request);
     const counting = this.countMissing();
     this.#made = counting instanceof Promise ? await counting : counting;
-    return isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
+    const answer =
+      isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
+    return this.#names === null ? answer : renameAnswer(answer, this.#names);
   }
 
   /** Whether the bill of the complete answer needs counts that the provider did not report. */

@@ -2,6 +2,7 @@
 // an error after the first byte is sent as an error event, never as a clean end.
 
 import { assert } from '../base/assert.ts';
+import { type Catalog, hiddenFromAccounts } from '../catalog/catalog.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type EventReceiver, type EventSource, ProviderFault } from '../providers/providers.ts';
 import { PING, PlainDeltas, type StreamEvent, type StreamPiece } from '../wire/wire.ts';
@@ -369,7 +370,8 @@ async function fail(message: OpenMessage, thrown: unknown): Promise<StreamEvent>
   message.attempt?.abort(); // if the upstream did not fail, it is still sending
   if (thrown instanceof ProviderFault && thrown.kind === 'unusable') message.takeUnusable(thrown);
   const outcome = cutBy(message, thrown);
-  const error = message.stopError ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown));
+  const error =
+    message.stopError ?? (outcome === 'client_gone' ? clientTooSlow() : asCutError(thrown, message.admitted.catalog));
   try {
     await message.fail(error, outcome);
   } catch (failure) {
@@ -385,8 +387,8 @@ function cutBy({ stopReason, watch }: OpenMessage, thrown: unknown): CutOutcome 
   return watch.isBehind ? 'client_gone' : 'upstream_cut';
 }
 
-function asCutError(thrown: unknown): TurnpikeError {
-  return thrown instanceof ProviderFault ? faultError(thrown) : asTurnpikeError(thrown);
+function asCutError(thrown: unknown, catalog: Catalog): TurnpikeError {
+  return thrown instanceof ProviderFault ? faultError(thrown, hiddenFromAccounts(catalog)) : asTurnpikeError(thrown);
 }
 
 function errorEvent(message: OpenMessage, error: TurnpikeError): StreamEvent {

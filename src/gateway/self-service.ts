@@ -6,7 +6,19 @@ import { FairQueue } from '../base/fair-queue.ts';
 import { FairShareQuota } from '../base/fair-share-quota.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
-import { type Catalog, explainPrice, type Group, groupUnder, type PricePart, tierOfRates } from '../catalog/catalog.ts';
+import {
+  type Catalog,
+  explainPrice,
+  type Group,
+  groupUnder,
+  type Hidden,
+  hiddenFromAccounts,
+  multipliedRates,
+  type PricePart,
+  ratesWithoutMultiplier,
+  tierOfRates,
+  withoutHidden,
+} from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import {
@@ -42,7 +54,7 @@ export async function describeKey(gateway: SelfService, caller: Caller, catalog:
     };
   });
   if (meters === null) throw new TurnpikeError('internal', 'This key has no meters.');
-  return JSON.stringify(keyJson(caller, groups, meters, nowMs));
+  return JSON.stringify(withoutHidden(keyJson(caller, groups, meters, nowMs), hiddenFromAccounts(catalog)));
 }
 
 /** The question for the meters of a caller, with the limits of these groups. */
@@ -185,6 +197,7 @@ export async function describeUsage(
   gateway: SelfService,
   caller: Caller,
   requestId: string,
+  catalog: Catalog,
 ): Promise<{ status: number; body: string }> {
   const { key } = caller;
   const { open, record } = await gateway.selfServiceReads.read(caller, async (reader) => ({
@@ -192,7 +205,8 @@ export async function describeUsage(
     open: await reader.openMessage(requestId),
     record: await reader.getUsage(requestId),
   }));
-  if (record?.key === key.id) return { status: 200, body: JSON.stringify(usageJson(record)) };
+  if (record?.key === key.id)
+    return { status: 200, body: JSON.stringify(usageJson(record, hiddenFromAccounts(catalog))) };
   if (open?.key === key.id)
     return {
       status: STATUS_IN_PROGRESS,
@@ -201,8 +215,9 @@ export async function describeUsage(
   throw new TurnpikeError('object_not_found', 'No message of this key has this request id.');
 }
 
-function usageJson(record: UsageRecord) {
-  return {
+function usageJson(record: UsageRecord, hidden: Hidden) {
+  const isMultiplied = hidden.things.has('multiplier');
+  const shown = {
     request_id: record.requestId,
     at: new Date(record.atMs).toISOString(),
     model: record.model,
@@ -223,17 +238,18 @@ function usageJson(record: UsageRecord) {
     service_tier: tierOfRates(record.rates),
     cost: formatUsd(record.cost),
     charged: formatUsd(record.cost - record.writtenOff),
-    rates: record.rates,
-    price: priceJson(record),
+    rates: isMultiplied ? ratesWithoutMultiplier(record.rates) : record.rates,
+    price: priceJson(record, isMultiplied ? multipliedRates(record.rates) : record.rates),
     attempts: record.attempts.length,
     latency_ms: record.latencyMs,
     first_token_ms: record.firstTokenMs,
   };
+  return withoutHidden(shown, hidden);
 }
 
 /** null if nothing was priced, or the stored rates do not add up to the stored cost. */
-function priceJson(record: UsageRecord) {
-  const price = explainPrice(record.rates, {
+function priceJson(record: UsageRecord, rates: UsageRecord['rates']) {
+  const price = explainPrice(rates, {
     input: record.inputTokens,
     output: record.outputTokens,
     cacheRead: record.cacheReadTokens,

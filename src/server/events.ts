@@ -113,7 +113,10 @@ function exportParts({ store, holder, clock, log, mailer }: EventParts, leadersh
   return {
     store: makeExportJobStore(ledger, stores.exports, () => leadership.name),
     sources: stores,
-    names: () => ({ installation: installationOf(holder.current.settings).name }),
+    names: () => ({
+      installation: installationOf(holder.current.settings).name,
+      hidden: holder.current.settings.hiddenFromAccounts,
+    }),
     vault,
     lookup: lookupHost,
     privateNetwork: () => holder.current.settings.webhookPrivateNetwork,

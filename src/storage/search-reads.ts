@@ -5,14 +5,15 @@ import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
 import { bounds } from '../config/config.ts';
 import { keysOfActor } from './keys-of-actor.ts';
 import { readRows } from './readable-rows.ts';
+import { keyTexts } from './sorted-reads.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
 import { documents, readStored, type StoredDocument } from './stored-documents.ts';
 
 interface Searched<Row = unknown> {
   table: 'accounts' | 'keys' | 'people';
   document: StoredDocument<Row>;
-  /** Members of the documents. */
-  members: readonly string[];
+  /** Expressions of what is searched, in lower case. */
+  texts: readonly string[];
 }
 
 export interface NameSearchLimits {
@@ -32,10 +33,11 @@ export function searchReads(on: SqlReader, fewer: Partial<NameSearchLimits> = {}
   const find = <Row>(searched: Searched<Row>) => {
     return (search: NameSearch): Promise<Row[]> => searchNames(on, searched, search, limits);
   };
+  const member = (name: string) => on.lower(on.jsonText('r.document', [name]));
   return {
-    searchAccountNames: find({ table: 'accounts', document: documents.account, members: ['name'] }),
-    searchKeyNames: find({ table: 'keys', document: documents.key, members: ['name', 'prefix'] }),
-    searchPersonNames: find({ table: 'people', document: documents.person, members: ['name', 'email'] }),
+    searchAccountNames: find({ table: 'accounts', document: documents.account, texts: [member('name')] }),
+    searchKeyNames: find({ table: 'keys', document: documents.key, texts: [keyTexts(on)] }),
+    searchPersonNames: find({ table: 'people', document: documents.person, texts: [member('name'), member('email')] }),
   };
 }
 
@@ -82,7 +84,7 @@ async function matchesIn<Row>(on: SqlReader, searched: Searched<Row>, search: Na
   const bindings = new Bindings();
   const range = rangeOf(on, bindings, searched, search, part);
   const wanted = bindings.add(search.text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
-  const matches = searched.members.map((member) => on.contains(on.lower(on.jsonText('r.document', [member])), wanted));
+  const matches = searched.texts.map((searchedText) => on.contains(searchedText, wanted));
   const text = `SELECT r.document, ${numbers(on, 'id')} FROM (SELECT r.* ${range}) r WHERE ${matches.join(' OR ')} LIMIT ${bindings.add(search.limit)}`;
   return readRows(
     on,

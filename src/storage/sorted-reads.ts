@@ -5,7 +5,7 @@ import type { AccountStore, SortedAccounts, SortedKeys, SortedPage, SortedRow } 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { keysOfActor } from './keys-of-actor.ts';
-import { Bindings, type ReadValue, type SqlReader } from './sql-reader.ts';
+import { Bindings, LAST, type ReadValue, type SqlReader } from './sql-reader.ts';
 
 /** The rows of a list, and what they are sorted by. */
 interface Source {
@@ -15,6 +15,8 @@ interface Source {
   join: string;
   /** Conditions that the index narrows the rows by. */
   equal: readonly string[];
+  /** The parameters of these conditions, the first ones. */
+  equalValues: readonly ReadValue[];
   /** Conditions that each of these rows is compared with. */
   filters: readonly string[];
   id: string;
@@ -32,10 +34,10 @@ export function sortedReads(
 ): Pick<AccountStore, 'sortAccounts' | 'sortKeys'> {
   const sort = async (page: SortedPage<string>, describe: (bindings: Bindings) => Source): Promise<SortedRow[]> => {
     const bindings = new Bindings();
-    const { from, join, equal, filters, id, value, isNumber, isInOrder } = describe(bindings);
+    const { from, join, equal, equalValues, filters, id, value, isNumber, isInOrder } = describe(bindings);
     const columns = `${on.number(id)} AS id, ${isNumber ? on.number(value) : value} AS value`;
     if (isInOrder) return on.read(`SELECT ${columns} ${from} ${pageOf(bindings, page, value, id)}`, ...bindings.values);
-    await checkRows(`${from} ${allOf(equal)}`, equal.length === 0 ? [] : bindings.values);
+    await checkRows(`${from} ${allOf(equal)}`, equalValues);
     const rows = `SELECT ${columns} ${from} ${join} ${allOf([...equal, ...filters])} LIMIT ${bindings.add(rowsMax)}`;
     return on.read(
       `SELECT s.id, s.value FROM (${rows}) s ${pageOf(bindings, page, 's.value', 's.id')}`,
@@ -68,23 +70,41 @@ function accountsOf(on: SqlReader, bindings: Bindings, { by, name, group }: Sort
   const filters: string[] = [];
   if (name !== null) filters.push(on.contains(nameOf(on), bindings.add(name)));
   if (group !== null) filters.push(on.jsonHas('r.document', 'groups', bindings.add(group)));
-  const list = { table: 'accounts', index: null, equal: [], filters } as const;
+  const list = { table: 'accounts', index: null, equal: [], equalValues: [], filters } as const;
   return by === 'balance' ? byMeter(on, list, 'm.balance') : byIndex(on, list, by);
 }
 
-function keysOf(on: SqlReader, bindings: Bindings, { by, accountId, madeBy }: SortedKeys): Source {
+function keysOf(on: SqlReader, bindings: Bindings, page: SortedKeys): Source {
+  const { by, accountId, madeBy } = page;
   const equal: string[] = [];
   const ofActor = madeBy === null ? null : keysOfActor(madeBy);
   if (ofActor !== null) equal.push(`r.${ofActor.column} = ${bindings.add(ofActor.value)}`, ...ofActor.where);
   // The sign keeps the condition from leading to another index.
   if (accountId !== null) equal.push(`${ofActor === null ? '' : '+'}r.account_id = ${bindings.add(accountId)}`);
   const index = ofActor?.index ?? (accountId === null ? null : 'keys_of_account');
-  const list = { table: 'keys', index, equal, filters: [] } as const;
+  const equalValues = [...bindings.values];
+  const list = { table: 'keys', index, equal, equalValues, filters: keyFilters(on, bindings, page) } as const;
   // A key that was never used comes before all others.
   return by === 'last_used' ? byMeter(on, list, 'COALESCE(m.last_used_at_ms, -1)') : byIndex(on, list, by);
 }
 
-interface List extends Pick<Source, 'equal' | 'filters'> {
+function keyFilters(on: SqlReader, bindings: Bindings, { text, status }: SortedKeys): string[] {
+  const filters: string[] = [];
+  if (text !== null) {
+    const part = bindings.add(text);
+    const accounts = `SELECT r.id ${on.from('accounts', 'accounts_by_name')} WHERE ${on.contains(nameOf(on), part)}`;
+    filters.push(`(${on.contains(keyTexts(on), part)} OR r.account_id IN (${accounts}))`);
+  }
+  if (status !== null) {
+    const isWorking = status.is === 'enabled' || status.is === 'expired';
+    filters.push(`${on.jsonText('r.document', ['status'])} = ${bindings.add(isWorking ? 'enabled' : status.is)}`);
+    const endsAtMs = `COALESCE(${on.jsonNumber('r.document', ['expiresAtMs'])}, ${LAST})`;
+    if (isWorking) filters.push(`${endsAtMs} ${status.is === 'expired' ? '<=' : '>'} ${bindings.add(status.atMs)}`);
+  }
+  return filters;
+}
+
+interface List extends Pick<Source, 'equal' | 'equalValues' | 'filters'> {
   table: 'accounts' | 'keys';
   /** The index that narrows the rows; null: all rows. */
   index: string | null;
@@ -109,12 +129,19 @@ function byMeter(on: SqlReader, list: List, value: string): Source {
   return { ...source, value, isNumber: true, isInOrder: false };
 }
 
-function rowsOf(on: SqlReader, { table, index, equal, filters }: List, order: 'by_name' | 'in_order') {
-  return { from: on.from(table, index ?? `${table}_${order}`), join: '', equal, filters, id: 'r.id' };
+function rowsOf(on: SqlReader, { table, index, ...conditions }: List, order: 'by_name' | 'in_order') {
+  return { from: on.from(table, index ?? `${table}_${order}`), join: '', ...conditions, id: 'r.id' };
 }
 
 function nameOf(on: SqlReader): string {
   return on.lower(on.jsonText('r.document', ['name']));
+}
+
+/** The texts of a key `r` that a search reads, in lower case; its tags as "{team:search,env:test}". */
+export function keyTexts(on: SqlReader): string {
+  const tags = `COALESCE(replace(${on.jsonText('r.document', ['tags'])}, '"', ''), '')`;
+  const [name, prefix] = ['name', 'prefix'].map((member) => on.jsonText('r.document', [member]));
+  return on.lower(`(${name} || ' ' || ${prefix} || ' ' || ${tags})`);
 }
 
 function tooMany(rowsMax: number): TurnpikeError {

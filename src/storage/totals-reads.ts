@@ -137,7 +137,7 @@ export function totalsReads(
     async firstDay(owner) {
       const { order } = ORDERS[owner?.column ?? 'all'];
       const first = await lastOfRun(on, owner, { after: order.map((column) => beforeAll[column]), upTo: [LAST] }, 1);
-      return first === null ? null : Number(first.day_ms);
+      return first === null ? null : (first.day_ms as number);
     },
     readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
   };

@@ -29,7 +29,12 @@ const total = { messages: 120, cost: '0', input_tokens: 0, output_tokens: 0 };
 const noTokens = { cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
 /** The sums of the six days before. */
 const sixDays = (more: object = {}) =>
-  ({ known_since: '2026-11-09T00:00:00.000Z', counted_since: null, total: { ...total, ...noTokens }, ...more }) as Previous;
+  ({
+    known_since: '2026-11-09T00:00:00.000Z',
+    counted_since: null,
+    total: { ...total, ...noTokens },
+    ...more,
+  }) as Previous;
 
 function summarize(timeline: UsageTimelineShape, previous: Previous = null) {
   return summarizePeriod(timeline, RANGE, previous, NOW_MS);
@@ -42,9 +47,7 @@ describe('a period summary', () => {
   });
 
   test('the margin is the sum of the known margins', () => {
-    const { sums } = summarize(
-      week((at) => ({ margin: at === 6 ? '-0.5' : null, revenue_without_margin: '0.25' })),
-    );
+    const { sums } = summarize(week((at) => ({ margin: at === 6 ? '-0.5' : null, revenue_without_margin: '0.25' })));
     expect(sums).toMatchObject({ margin: '-0.5', withoutMargin: '1.75' });
   });
 
@@ -77,7 +80,12 @@ describe('a period summary', () => {
         incomparable: { knownSince: since, previousSince: '2026-11-09T00:00:00.000Z' },
       });
     expect(known({})).toMatchObject({ changes: { messages: -0.5 }, incomparable: null });
-    expect(summarize(week(() => ({ messages: 10 }), 1), sixDays())).toMatchObject({ changes: { messages: null } });
+    expect(
+      summarize(
+        week(() => ({ messages: 10 }), 1),
+        sixDays(),
+      ),
+    ).toMatchObject({ changes: { messages: null } });
   });
 
   test('incomplete buckets are excluded, and the summary says so', () => {

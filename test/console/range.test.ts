@@ -35,8 +35,7 @@ test('named ranges consist of whole minutes, hours or days in UTC, the current o
 
 test('no chart has more buckets than the service returns', () => {
   const texts = [...Object.keys(rangeLabels), '2020-01-01..', '2020-01-01..2026-01-01'];
-  for (let minutes = 1; minutes < 4 * 24 * 60; minutes += 7)
-    texts.push(rangeText(NOW_MS - minutes * MINUTE_MS, null));
+  for (let minutes = 1; minutes < 4 * 24 * 60; minutes += 7) texts.push(rangeText(NOW_MS - minutes * MINUTE_MS, null));
   for (const text of texts) {
     const { sinceMs, untilMs, step } = rangeOf(text, NOW_MS);
     expect([text, ((untilMs ?? NOW_MS) - sinceMs) / stepMs[step] < 400.01]).toEqual([text, true]);
@@ -61,7 +60,17 @@ test('a custom range is in the address as two times, of which the second does no
 
 test('a text in the address that is no range means the default one', () => {
   const usual = queryOf('7d');
-  for (const text of [undefined, '', 'week', 'toString', '..', '..2026-11-01', 'x..y', '2026-11-02..2026-11-01', '2027-01-01..'])
+  for (const text of [
+    undefined,
+    '',
+    'week',
+    'toString',
+    '..',
+    '..2026-11-01',
+    'x..y',
+    '2026-11-02..2026-11-01',
+    '2027-01-01..',
+  ])
     expect([text, queryOf(text)]).toEqual([text, usual]);
 });
 

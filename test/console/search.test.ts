@@ -1,7 +1,8 @@
-// The command palette in a real browser: by keyboard, by role, and without weight for the first page.
+// The command palette in a real browser: by keyboard, by role, and with nothing typed lost on a slow line; and the frame that is
+// seen before the scripts of the page.
 
 import { expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaults } from './find-faults.ts';
 import { openConsole } from './open-console.ts';
@@ -62,17 +63,14 @@ test.skipIf(chromium === null)('a member finds only what the role may see', asyn
 });
 
 test.skipIf(chromium === null)(
-  'the palette loads when it is opened, has no accessibility faults, and closes with Escape',
+  'the palette loads after the page, has no accessibility faults, and closes with Escape',
   async () => {
     for (const isPhone of [false, true]) {
       await using visitor = await opened.visit('operator', { isPhone, isDark: isPhone });
       const { page } = visitor;
-      const scripts: string[] = [];
       await visitor.goTo('/keys');
-      page.on('request', (request) => request.url().endsWith('.js') && scripts.push(request.url()));
       await page.getByRole('button', { name: 'Search', exact: false }).first().click();
       await page.getByRole('combobox', { name: 'Search' }).waitFor();
-      expect(scripts.length).toBeGreaterThan(0);
       await page.getByRole('option', { name: 'Overview' }).waitFor();
       expect(await findFaults(page)).toEqual([]);
       await page.keyboard.press('Escape');
@@ -81,3 +79,82 @@ test.skipIf(chromium === null)(
     }
   },
 );
+
+/** Keeps the files of these names from the page until it is called. */
+async function hold(page: Page, files: RegExp): Promise<() => Promise<void>> {
+  const held: Route[] = [];
+  let isHeld = true;
+  await page.route(files, (route) => (isHeld ? void held.push(route) : route.continue()));
+  return async () => {
+    isHeld = false;
+    for (const route of held) await route.continue();
+  };
+}
+
+const KEY_MS = 30;
+/** A tenth of a second of a line of 50 KB/s. */
+const FIRST_BYTES_MAX = 5_000;
+
+test.skipIf(chromium === null)(
+  'the frame is seen after a few bytes, and what is typed after Ctrl-K before the scripts arrive is searched',
+  async () => {
+    for (const isDark of [false, true]) {
+      await using visitor = await opened.visit('operator', { isDark });
+      const { page } = visitor;
+      const letGo = await hold(page, /\/console\/index-[^/]*\.(?:js|css)$/);
+      await page.goto(`${visitor.url}/console/audit`, { waitUntil: 'commit' });
+      await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+      expect(await page.getByText('Loading…').isVisible()).toBe(true);
+      const color = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      expect(await color()).toBe(isDark ? 'rgb(36, 36, 36)' : 'rgb(255, 255, 255)');
+      const bytes = await page.evaluate(() =>
+        [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce(
+          (sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize,
+          0,
+        ),
+      );
+      expect(bytes).toBeGreaterThan(1_000);
+      expect(bytes).toBeLessThan(FIRST_BYTES_MAX);
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('account security', { delay: KEY_MS });
+      await letGo();
+      await page.getByRole('combobox', { name: 'Search' }).waitFor();
+      await page.getByRole('option', { name: 'Account security' }).waitFor();
+      expect(await page.getByRole('combobox', { name: 'Search' }).inputValue()).toBe('account security');
+      expect(await color()).toBe(isDark ? 'rgb(36, 36, 36)' : 'rgb(255, 255, 255)');
+      expect(visitor.problems).toEqual([]);
+    }
+  },
+);
+
+test.skipIf(chromium === null)('nothing typed after Ctrl-K is lost, or reaches the field behind', async () => {
+  await using visitor = await opened.visit('operator');
+  const { page } = visitor;
+  const letGo = await hold(page, /\/console\/palette-[^/]*\.js$/);
+  await visitor.goTo('/settings');
+  const field = page.getByLabel('Setting', { exact: true });
+  await field.focus();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('auditt', { delay: KEY_MS });
+  await page.keyboard.press('Backspace');
+  await letGo();
+  await page.keyboard.type(' log', { delay: KEY_MS });
+  const search = page.getByRole('combobox', { name: 'Search' });
+  await search.waitFor();
+  await page.getByRole('option', { name: 'Audit log' }).waitFor();
+  expect(await search.inputValue()).toBe('audit log');
+  expect(await field.inputValue()).toBe('');
+  await page.keyboard.press('Control+k'); // is open
+  await page.keyboard.type('s');
+  expect(await search.inputValue()).toBe('audit logs');
+  await page.keyboard.press('Escape');
+  await search.waitFor({ state: 'hidden' });
+  await field.focus();
+  await page.keyboard.type('mail');
+  expect(await field.inputValue()).toBe('mail');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('audit');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/console\/audit/);
+  expect(visitor.problems).toEqual([]);
+});

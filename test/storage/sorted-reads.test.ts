@@ -18,6 +18,7 @@ describe('more accounts and keys than are sorted', () => {
   });
   const { sortAccounts, sortKeys } = sortedReads(sqliteReader(database), 3);
   const page = { order: 'desc', after: null, limit: 2 } as const;
+  const all = { accountId: null, madeBy: null, text: null, status: null };
 
   test.each([...accountOrders])('are listed by an index, and otherwise refused: accounts by %s', async (by) => {
     const listed = sortAccounts({ ...page, by, name: null, group: null });
@@ -28,12 +29,13 @@ describe('more accounts and keys than are sorted', () => {
   });
 
   test.each([...keyOrders])('are listed by an index, and otherwise refused: keys by %s', async (by) => {
-    const listed = sortKeys({ ...page, by, accountId: null, madeBy: null });
+    const listed = sortKeys({ ...page, ...all, by });
     if (by === 'last_used') await expect(listed).rejects.toThrow('There are more than 3 to sort');
     else expect((await listed).map(({ id }) => id)).toEqual([4, 3]);
-    const ofAccount = await sortKeys({ ...page, by, accountId: 2, madeBy: 'tok_a' });
+    const ofAccount = await sortKeys({ ...page, ...all, by, accountId: 2, madeBy: 'tok_a' });
     expect(ofAccount.map(({ id }) => id)).toEqual([2]);
-    await expect(sortKeys({ ...page, by, accountId: null, madeBy: 'tok_a' })).rejects.toThrow('more than 3');
+    await expect(sortKeys({ ...page, ...all, by, madeBy: 'tok_a' })).rejects.toThrow('more than 3');
+    await expect(sortKeys({ ...page, ...all, by, text: 'n4' })).rejects.toThrow('more than 3');
   });
 });
 

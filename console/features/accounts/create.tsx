@@ -57,7 +57,7 @@ export function AccountCreate() {
 
 function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
   const goTo = useGoTo();
-  const { role, account: own } = useMe();
+  const { role, account: own, hidden } = useMe();
   const { values: asked } = useFilters();
   const parent = asked['parent'] ?? own?.id ?? '';
   const place = parent === '' ? {} : { parent, pays_from: 'parent' };
@@ -79,7 +79,7 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
       <Card maw={720}>
         <Stack>
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-          <GroupsField form={form} />
+          {!hidden.includes('group') && <GroupsField form={form} />}
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />
           </SimpleGrid>
@@ -128,7 +128,7 @@ function bodyOf(
   const given = (member: 'credit' | 'reference' | 'allowance' | 'credit_line') => values[member].trim();
   return {
     name: name.trim(),
-    groups,
+    ...((isOperator || groups.length > 0) && { groups }), // an owner may not see them
     ...(parent !== '' && { parent, pays_from: isOperator ? pays_from : 'parent' }),
     ...(pays_from === 'own' &&
       given('credit') !== '' && {

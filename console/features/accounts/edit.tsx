@@ -36,6 +36,7 @@ export function AccountEditButton({ account }: { account: AccountShape }) {
 function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: () => void }) {
   const initialValues = fieldsOf(account);
   const form = useForm({ initialValues });
+  const { hidden } = useMe();
   const mayChange = useMayChange(account);
   const fields = [...Object.keys(initialValues), ...budgetFields];
   const change = useChange((body: object) => call('PATCH /accounts/{id}', { id: account.id, body }), {
@@ -53,7 +54,7 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
     <form onSubmit={submit} noValidate>
       <Stack>
         {mayChange('name') && <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />}
-        {mayChange('groups') && <GroupsField form={form} present={account.groups} />}
+        {mayChange('groups') && !hidden.includes('group') && <GroupsField form={form} present={account.groups} />}
         {mayChange('parent') && (
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />

@@ -16,7 +16,7 @@ import { useCosts, useList } from '../../queries.ts';
 import { fundsDigits } from '../billing/funds.ts';
 
 export function AccountList() {
-  const { role } = useMe();
+  const { role, hidden } = useMe();
   const { values, clear } = useFilters();
   const { name, group } = values;
   const sorting = useSorting('created', 'asc');
@@ -43,7 +43,7 @@ export function AccountList() {
             ...fundsColumns(fundsDigits(accounts.rows)),
             moneyColumn('cost', costs.label, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
-            groupsColumn,
+            ...(hidden.includes('group') ? [] : [groupsColumn]),
             statusColumn({ from: 'xs' }),
             timeColumn('created', 'Created', ({ created_at: at }: AccountShape) => at, {
               from: 'lg',
@@ -79,7 +79,9 @@ function AccountFilters() {
   return (
     <FilterBar mb={0}>
       <SearchFilter name="name" label="Name" />
-      <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      {!useMe().hidden.includes('group') && (
+        <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+      )}
     </FilterBar>
   );
 }

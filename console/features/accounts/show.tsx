@@ -157,13 +157,14 @@ function FundsTiles({ account }: OfAccount) {
 }
 
 function Settings({ account }: { account: AccountShape }) {
+  const { hidden } = useMe();
   const mayChange = useMayChange(account);
   const list = (members: readonly (number | string)[]) => members.join(', ') || 'None';
   return (
     <Section title="Account settings" aside={mayChange('person_budget') && <AccountEditButton account={account} />}>
       <Facts
         facts={[
-          { name: 'Groups', value: account.groups.join(', ') },
+          hidden.includes('group') ? null : { name: 'Groups', value: account.groups.join(', ') },
           { name: 'Allowance', value: <Allowance account={account} /> },
           {
             name: 'Paid by',

@@ -19,7 +19,7 @@ import { AccountSelect } from '../../parts/fields.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { useCreate, useGet } from '../../queries.ts';
-import { dimensionLabels, everyLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, everyLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const initialValues = {
   kind: 'costs',
@@ -66,7 +66,7 @@ export function ExportCreate() {
           {kind === 'costs' && (
             <MultiSelect
               label="Group by"
-              data={optionsOf(dimensionLabels)}
+              data={optionsOf(dimensionLabelsFor(me))}
               maxValues={2}
               {...form.getInputProps('by')}
             />

@@ -9,7 +9,7 @@ import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useRange, useRangeText } from '../../parts/range.tsx';
 import type { TimeRange } from '../../range.ts';
-import { type Dimension, dimensionLabels, formatLabels, kindLabels, optionsOf } from './words.ts';
+import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
 /** The value of the time range of the console, beside months. */
@@ -24,11 +24,7 @@ export function Download() {
   const [tagName, setTagName] = useState(linked['tag_name'] ?? '');
   const [hasBelow, setBelow] = useState(linked['below'] === 'true');
   const [account, setAccount] = useState(linked['account'] ?? '');
-  const range = useRange();
-  const months = lastMonths();
-  const [month, setMonth] = useState(
-    linked['since'] !== undefined ? '' : linked['range'] !== undefined ? RANGE : (months[0]?.value ?? ''),
-  );
+  const times = useTimes(linked);
   const [first = null, second = null] = by;
   const isByTag = kind === 'costs' && by.includes('tag');
   const isOfAccount = account !== '' || me.account !== null;
@@ -38,18 +34,8 @@ export function Download() {
     ...(isByTag && { tag_name: tagName }),
     ...(account !== '' && { account }),
     ...(isOfAccount && hasBelow && { below: 'true' }),
-    ...(month === RANGE
-      ? timesOf(range)
-      : month === ''
-        ? { since: linked['since'] ?? '', until: linked['until'] ?? '' }
-        : { month }),
+    ...times.query,
   });
-  const rangeText = useRangeText();
-  const times = [
-    ...(linked['since'] === undefined ? [] : [{ value: '', label: periodOf(linked) }]),
-    { value: RANGE, label: rangeText },
-    ...months,
-  ];
   return (
     <Section title="Download">
       <Stack>
@@ -60,13 +46,13 @@ export function Download() {
               <Choice
                 label="Group by"
                 value={first}
-                labels={dimensionLabels}
+                labels={dimensionLabelsFor(me)}
                 onChange={(value) => setBy([value, second])}
               />
               <Choice
                 label="Then by"
                 value={second}
-                labels={withoutDimension(first)}
+                labels={withoutDimension(dimensionLabelsFor(me), first)}
                 onChange={(value) => setBy([first, value])}
                 isOptional
               />
@@ -75,9 +61,9 @@ export function Download() {
           {isByTag && <TagName name={tagName} setName={setTagName} />}
           <Select
             label="Time (UTC)"
-            data={times}
-            value={month}
-            onChange={(value) => setMonth(value ?? '')}
+            data={times.options}
+            value={times.chosen}
+            onChange={(value) => times.choose(value ?? '')}
             allowDeselect={false}
           />
           <Choice label="Format" value={format} labels={formatLabels} onChange={setFormat} />
@@ -154,9 +140,31 @@ function Choice({ label, value, labels, onChange, isOptional = false }: ChoicePr
   );
 }
 
-function withoutDimension(chosen: string | null) {
-  const { [chosen as Dimension]: _, ...others } = dimensionLabels;
+function withoutDimension(labels: Readonly<Record<string, string>>, chosen: string | null) {
+  const { [chosen ?? '']: _, ...others } = labels;
   return others;
+}
+
+interface Times {
+  /** The value of an option. */
+  chosen: string;
+  choose: (value: string) => void;
+  options: { value: string; label: string }[];
+  query: Record<string, string>;
+}
+
+/** Months, the time range of the console, and the times of the link. */
+function useTimes(linked: Readonly<Record<string, string | undefined>>): Times {
+  const range = useRange();
+  const rangeText = useRangeText();
+  const months = lastMonths();
+  const { since, until = '' } = linked;
+  const initial = linked['range'] === undefined ? (months[0]?.value ?? '') : RANGE;
+  const [chosen, choose] = useState(since === undefined ? initial : '');
+  const options = [{ value: RANGE, label: rangeText }, ...months];
+  if (since !== undefined) options.unshift({ value: '', label: periodOf(linked) });
+  const queries: Record<string, Record<string, string>> = { '': { since: since ?? '', until }, [RANGE]: timesOf(range) };
+  return { chosen, choose, options, query: queries[chosen] ?? { month: chosen } };
 }
 
 /** Files end before their `until`. */

@@ -18,6 +18,12 @@ export const dimensionLabels = {
 
 export type Dimension = keyof typeof dimensionLabels;
 
+/** The dimensions that the user may ask for. */
+export function dimensionLabelsFor({ hidden }: Pick<MeShape, 'hidden'>): Readonly<Record<string, string>> {
+  const { provider, ...others } = dimensionLabels;
+  return hidden.includes('provider') ? others : { ...others, provider };
+}
+
 export const optionsOf = (labels: Readonly<Record<string, string>>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 

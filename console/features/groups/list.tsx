@@ -51,7 +51,12 @@ export function GroupList() {
             ? 'A group gives its accounts access to models, multiplies their prices and limits each account.'
             : 'The groups of your account, with their models and limits.'
         }
-        actions={<>{isInstallation && <RangeFilter />}{me.role === 'operator' && add}</>}
+        actions={
+          <>
+            {isInstallation && <RangeFilter />}
+            {me.role === 'operator' && add}
+          </>
+        }
       />
       <Stack>
         <FailureNotice failure={removing.failure} />

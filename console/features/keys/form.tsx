@@ -158,8 +158,9 @@ function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: re
   );
 }
 
-/** The names of the models that these groups offer; null: all visible models. */
+/** The names of the models that these groups offer; all visible models for null, or if groups are hidden. */
 export function useModelNames(groupNames: readonly string[] | null): string[] {
+  const hidesGroups = useMe().hidden.includes('group');
   const models = useGet('/models', { query: { limit: LISTED_MAX } });
   const groups = useGet('/groups', { query: { limit: LISTED_MAX } });
   const patterns = (groups.data?.data ?? [])
@@ -167,7 +168,7 @@ export function useModelNames(groupNames: readonly string[] | null): string[] {
     .flatMap((group) => group.models);
   return (models.data?.data ?? [])
     .map(({ name }) => name)
-    .filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)))
+    .filter((name) => hidesGroups || patterns.some((pattern) => matchesPattern(name, pattern)))
     .toSorted((one, other) => Number(isSandboxError(one)) - Number(isSandboxError(other)));
 }
 
@@ -196,12 +197,14 @@ function CollapsedFields({ form, accountGroups }: { form: KeyForm; accountGroups
           />
         ))}
       </SimpleGrid>
-      <MultiSelect
-        label="Groups"
-        description="The first group that offers a model sets its price. Leave empty to use all groups of the account."
-        data={[...new Set([...accountGroups, ...form.values.groups])]}
-        {...form.getInputProps('groups')}
-      />
+      {!useMe().hidden.includes('group') && (
+        <MultiSelect
+          label="Groups"
+          description="The first group that offers a model sets its price. Leave empty to use all groups of the account."
+          data={[...new Set([...accountGroups, ...form.values.groups])]}
+          {...form.getInputProps('groups')}
+        />
+      )}
       <TagsInput
         label="Allowed origins"
         description="Exact origins, for example https://app.example.com. Leave empty to allow any origin."

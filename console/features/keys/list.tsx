@@ -1,35 +1,27 @@
 // API keys with their model access, quota, last use and recent cost.
 
 import { Badge, Group, Progress, Stack, Text } from '@mantine/core';
-import { useEffect } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
-import { countOf } from '../../figures.ts';
-import { countFilters, type Sorting, useFilters, useSorting } from '../../filters.ts';
+import { useFilters, useSorting } from '../../filters.ts';
 import { keyStatusLabels, optionsOf, periodTexts } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, percentOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
-import { type Column, DataTable, NameLink, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { type Column, DataTable, NameLink, NoRows, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { AccountFilter, FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { Hint, PageHead } from '../../parts/page.tsx';
 import { RangeFilter } from '../../parts/range.tsx';
-import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
-
-/** The API filters keys by account only. The console searches this many keys before it waits for the user. */
-const SEARCHED_MAX = 2_000;
-const MATCHES_WANTED = 50;
+import { type Costs, useCosts, useList } from '../../queries.ts';
 
 export function KeyList() {
   const me = useMe();
-  const filters = useFilters();
-  const { account = '' } = filters.values;
+  const { account = '', status = '', search = '' } = useFilters().values;
   const sorting = useSorting('created', 'asc');
-  const rows = useKeyRows(filters.values, sorting);
-  const names = useNames(rows.found.rows.slice(0, 100).map((key) => ({ account: key.account, key: null })));
+  const rows = useList('/keys', { query: { account, status, search, sort: sorting.by, order: sorting.order } });
+  const names = useNames(rows.rows.map((key) => ({ account: key.account, key: null })));
   const costs = useCosts('key', { query: { account } });
-  const isFiltered = countFilters(filters.values) > 0;
   return (
     <>
       <PageHead
@@ -41,17 +33,12 @@ export function KeyList() {
       <DataTable
         label="API keys"
         columns={columnsFor(seesInstallation(me), names, costs)}
-        rows={rows.found}
+        rows={rows}
         sorting={sorting}
         keyOf={(key) => key.id}
         linkTo={(key) => pathOf.key(key.id)}
-        empty={isFiltered ? <NoneFound count={rows.count} /> : <NoKeys mayCreate={me.role !== 'viewer'} />}
+        empty={<NoKeys mayCreate={me.role !== 'viewer'} />}
       />
-      {isFiltered && rows.found.showMore !== null && (
-        <Hint size="xs" mt="xs" role="status">
-          {`Searched ${countOf(rows.count, 'key')} so far. There are more.`}
-        </Hint>
-      )}
     </>
   );
 }
@@ -65,37 +52,11 @@ function CreateButton({ account }: { account: string }) {
 function KeyFilters() {
   return (
     <FilterBar>
-      <SearchFilter name="search" label="Name or prefix" />
+      <SearchFilter name="search" label="Name, prefix, tag or account" />
       <SelectFilter name="status" label="Status" data={optionsOf(keyStatusLabels)} />
       <AccountFilter name="account" />
     </FilterBar>
   );
-}
-
-/** The matching keys. Fetches further pages until there are enough matches, up to a bound. */
-function useKeyRows(
-  values: Record<string, string>,
-  { by: sort, order }: Sorting,
-): { found: Rows<KeyShape>; count: number } {
-  const { account = '', status = '', search = '' } = values;
-  const isSearch = status !== '' || search !== '';
-  const rows = useList('/keys', { query: { account, sort, order, limit: isSearch ? 200 : MATCHES_WANTED } });
-  const text = search.trim().toLowerCase();
-  const found = rows.rows.filter(
-    (key) =>
-      (status === '' || key.status === status) &&
-      (key.name.toLowerCase().includes(text) || key.prefix.toLowerCase().startsWith(text) || key.id === search.trim()),
-  );
-  const { showMore, isLoadingMore } = rows;
-  const count = rows.rows.length;
-  // After a failure, only the user continues the search.
-  const isSearching = isSearch && rows.failure === null && found.length < MATCHES_WANTED && count < SEARCHED_MAX;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs once after every page
-  useEffect(() => {
-    if (isSearching && !isLoadingMore) showMore?.();
-  }, [isSearching, isLoadingMore, count]);
-  const isLoading = rows.isLoading || (isSearching && showMore !== null && found.length === 0);
-  return { found: { ...rows, rows: found, isLoading }, count };
 }
 
 function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<KeyShape>[] {
@@ -182,8 +143,8 @@ function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
 }
 
 function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; digits: number }) {
-  const cost = costs.of(apiKey.id) ?? '0';
-  const percent = nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
+  const cost = costs.of(apiKey.id);
+  const percent = cost === null || nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
   return (
     <Stack gap={4} align="flex-end" miw={70}>
       <Money usd={cost} digits={digits} size="sm" />
@@ -197,14 +158,10 @@ function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; d
   );
 }
 
-function NoneFound({ count }: { count: number }) {
-  const { clear } = useFilters();
-  return <NoMatches title="No matching keys" text={`Searched ${countOf(count, 'key')}.`} onClear={clear} />;
-}
-
 function NoKeys({ mayCreate }: { mayCreate: boolean }) {
   return (
-    <EmptyState
+    <NoRows
+      of="keys"
       icon="key"
       title="No API keys yet"
       text="Create a key to let an application send requests. You can edit its limits or revoke it at any time."

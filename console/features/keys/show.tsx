@@ -168,7 +168,7 @@ function Limits({ apiKey }: { apiKey: KeyShape }) {
         {seesInstallation(me) && <Term label="Account">{names.account(apiKey.account)}</Term>}
         <Term label="Belongs to">{apiKey.person === null ? 'Service key' : actorName(apiKey.person)}</Term>
         <Term label="Model access">{apiKey.models?.join(', ') ?? 'All models of its groups'}</Term>
-        <Term label="Groups">{apiKey.groups.join(', ') || 'None'}</Term>
+        {!me.hidden.includes('group') && <Term label="Groups">{apiKey.groups.join(', ') || 'None'}</Term>}
         <Term label="Requests per minute (RPM)">{limit(apiKey.rpm)}</Term>
         <Term label="Input tokens per minute">{limit(apiKey.input_tpm)}</Term>
         <Term label="Output tokens per minute">{limit(apiKey.output_tpm)}</Term>

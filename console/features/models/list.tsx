@@ -12,8 +12,8 @@ import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } 
 import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
-import { RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { RangeFilter } from '../../parts/range.tsx';
+import { RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 import { capabilitiesColumn } from './capabilities.tsx';
@@ -35,7 +35,12 @@ export function ModelList() {
             ? 'Models that clients can use, with their prices and routes. Prices are in USD per million tokens.'
             : 'Models that your keys can use, and what you pay in USD per million tokens.'
         }
-        actions={<><RangeFilter />{me.role === 'operator' && <AddButton />}</>}
+        actions={
+          <>
+            <RangeFilter />
+            {me.role === 'operator' && <AddButton />}
+          </>
+        }
       />
       {isInstallation ? (
         <Tabs
@@ -107,7 +112,7 @@ function AccountModels() {
         columns={[
           ...priceColumns(paid),
           capabilitiesColumn,
-          { ...groupsColumn, show: (model) => groupOf(model) },
+          ...(me.hidden.includes('group') ? [] : [{ ...groupsColumn, show: (model: ModelShape) => groupOf(model) }]),
           copyColumn,
         ]}
         empty={

@@ -109,6 +109,7 @@ function Actions({ model }: { model: ModelShape }) {
 }
 
 function ModelFacts({ model }: { model: ModelShape }) {
+  const { hidden } = useMe();
   const tokens = (count: number | null) => (count === null ? 'No limit' : `${formatCount(count)} tokens`);
   return (
     <Facts
@@ -121,10 +122,9 @@ function ModelFacts({ model }: { model: ModelShape }) {
         { name: 'Max input tokens', value: tokens(model.max_input_tokens) },
         { name: 'Max output tokens', value: tokens(model.max_output_tokens) },
         { name: 'Default max tokens', value: tokens(model.default_max_tokens) },
-        {
-          name: 'Groups',
-          value: model.groups.length === 0 ? 'No group' : model.groups.join(', '),
-        },
+        hidden.includes('group')
+          ? null
+          : { name: 'Groups', value: model.groups.length === 0 ? 'No group' : model.groups.join(', ') },
         { name: 'Serves', value: model.serves },
         model.entry === null
           ? null
@@ -151,7 +151,9 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
     { name: 'part', label: 'Item', show: ({ label }) => label },
     ...(isInstallation || others.length === 0 ? [priceOf('Price', '1')] : []),
     ...others.map(({ name, multiplier }) =>
-      priceOf(isInstallation || multiplier !== '1' ? `${name} (× ${multiplier})` : 'Price', multiplier),
+      multiplier === null || (!isInstallation && multiplier === '1')
+        ? priceOf('Price', '1')
+        : priceOf(`${name} (× ${multiplier})`, multiplier),
     ),
   ];
   return (

@@ -35,7 +35,7 @@ function PlanOf({ account }: { account: AccountShape }) {
 }
 
 function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
-  const { role } = useMe();
+  const { role, hidden } = useMe();
   return (
     <Section
       title={plan.plan === null ? 'No plan' : (plan.title ?? plan.plan)}
@@ -53,7 +53,9 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
           </SimpleGrid>
           <Facts
             facts={[
-              { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
+              hidden.includes('group')
+                ? null
+                : { name: 'Pays for', value: plan.groups?.join(', ') ?? 'All groups of the account' },
               plan.paid_until === null ? null : { name: 'Paid until', value: <When at={plan.paid_until} /> },
               { name: 'Ends', value: <When at={plan.ends_at} /> },
             ]}

@@ -32,7 +32,16 @@ export function ProviderList() {
   const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
     <Stack>
-      <PageHead title="Providers" text="Upstream providers and their health." actions={<><RangeFilter />{!isSandboxOnly && add}</>} />
+      <PageHead
+        title="Providers"
+        text="Upstream providers and their health."
+        actions={
+          <>
+            <RangeFilter />
+            {!isSandboxOnly && add}
+          </>
+        }
+      />
       <DataTable
         label="Providers"
         rows={providers}

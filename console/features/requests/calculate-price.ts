@@ -38,7 +38,7 @@ export type Priced = Pick<
   'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation' | 'web_searches' | 'rates' | 'cost'
 >;
 
-const RATE_DIGITS = 12;
+const RATE_DIGITS = 18; // as many as a rate after a multiplier may have
 const MULTIPLIER_DIGITS = 6;
 const COUNT_DIGITS = 6; // rates are per million
 const SUM_DIGITS = RATE_DIGITS + COUNT_DIGITS;
@@ -49,7 +49,7 @@ const SEARCHES_TO_MILLION = 1_000n; // search rates are per thousand
 
 /** Null if the record lacks a rate for something that was used. */
 export function calculatePrice(record: Priced): PriceCalculation | null {
-  const multiplier = readDecimal(record.rates['multiplier'], MULTIPLIER_DIGITS);
+  const multiplier = readDecimal(record.rates['multiplier'] ?? '1', MULTIPLIER_DIGITS); // absent: the rates are after it
   const cost = readDecimal(record.cost, NANO_DIGITS);
   if (multiplier === null || cost === null) return null;
   const lines: PriceLine[] = [];

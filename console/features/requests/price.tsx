@@ -164,11 +164,14 @@ function rowOfLine(line: PriceLine): PriceRow {
   return { label: partLabels[line.part], line, usd: line.amount };
 }
 
-function roundingRows({ sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation, group: string) {
+function roundingRows(
+  { sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation,
+  group: string | null,
+) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
   if (multiplier !== '1')
     rows.push(
-      { label: `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
+      { label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
       { label: 'Before rounding', usd: beforeRounding },
     );
   if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', usd: afterRounding });

@@ -210,7 +210,7 @@ function RequestFacts({ receipt }: { receipt: ReceiptShape }) {
       <Facts
         facts={[
           { name: 'Model', value: receipt.model },
-          { name: 'Group', value: receipt.group },
+          known('Group', receipt.group),
           seesInstallation(me)
             ? { name: 'Account', value: <TextLink to={pathOf.account(receipt.account)}>{account}</TextLink> }
             : null,

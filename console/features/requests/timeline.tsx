@@ -84,7 +84,8 @@ function timeWords(step: RequestStep): string {
 }
 
 function nameOf(step: RequestStep): string {
-  if (step.kind === 'attempt') return `Attempt ${step.number}: ${step.attempt.provider}`;
+  if (step.kind === 'attempt')
+    return [`Attempt ${step.number}`, ...(step.attempt.provider === null ? [] : [step.attempt.provider])].join(': ');
   if (step.kind === 'first_token') return 'First token';
   if (step.kind === 'admission') return 'Admission';
   return step.kind === 'answer' ? 'Relay' : 'Settlement';

@@ -1,20 +1,29 @@
 // The button and the shortcut that open the command palette.
 
 import { ActionIcon, Box, Button, Kbd } from '@mantine/core';
-import { useHotkeys, useOs } from '@mantine/hooks';
-import { lazy, Suspense, useState } from 'react';
+import { useOs } from '@mantine/hooks';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { loadPage } from '../../api.ts';
 import { Icon } from '../../parts/link.tsx';
+import { keepTyped, offerSearch } from '../../typed-search.ts';
 
-const SearchPalette = lazy(async () => ({
-  default: await loadPage(async () => (await import('./palette.tsx')).SearchPalette),
-}));
+const loadPalette = async () => (await import('./palette.tsx')).SearchPalette;
+const SearchPalette = lazy(async () => ({ default: await loadPage(loadPalette) }));
+/** After the page has its first content. */
+const PRELOAD_MS = 1_000;
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false);
   const os = useOs();
-  const open = () => setOpen(true);
-  useHotkeys([['mod+K', open]], []); // also while a field has the focus
+  const open = () => {
+    keepTyped();
+    setOpen(true);
+  };
+  useEffect(() => offerSearch(setOpen), []);
+  useEffect(() => {
+    const preloading = setTimeout(() => void loadPalette().catch(() => {}), PRELOAD_MS); // a failure shows when it opens
+    return () => clearTimeout(preloading);
+  }, []);
   return (
     <>
       <Button

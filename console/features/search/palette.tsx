@@ -10,6 +10,7 @@ import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { screens } from '../../screens.ts';
+import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
 const SEARCH_MS = 150;
@@ -22,6 +23,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [selected, setSelected] = useState(0);
   const entries = useEntries(text);
+  const [isEntered, setEntered] = useState(false);
   const at = Math.min(selected, entries.length - 1);
   const goTo = useGoTo();
   const open = (entry: Entry | undefined) => {
@@ -29,6 +31,11 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     onClose();
     void goTo(entry.to, entry.search ?? {});
   };
+  // Enter that followed the text before the field had the focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  useEffect(() => {
+    if (isEntered) open(entries[at]);
+  }, [isEntered]);
   const onKeyDown = (event: KeyboardEvent) => {
     const steps = { ArrowDown: 1, ArrowUp: -1 } as Readonly<Record<string, number>>;
     const step = steps[event.key];
@@ -41,25 +48,15 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     <Modal.Root opened onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
       <Modal.Overlay />
       <Modal.Content aria-label="Search">
-        <TextInput
-          size="lg"
-          variant="unstyled"
-          px="xs"
-          data-autofocus
-          placeholder="Pages, accounts, keys, models, request IDs…"
-          leftSection={<Icon name="search" />}
-          value={text}
-          onChange={({ currentTarget }) => {
-            setText(currentTarget.value);
+        <SearchField
+          text={text}
+          active={entries.length > 0 ? optionId(at) : undefined}
+          onType={(typed) => {
+            setText(typed);
             setSelected(0);
           }}
+          onEnter={() => setEntered(true)}
           onKeyDown={onKeyDown}
-          role="combobox"
-          aria-label="Search"
-          aria-autocomplete="list"
-          aria-expanded={entries.length > 0}
-          aria-controls={LIST_ID}
-          aria-activedescendant={entries.length > 0 ? optionId(at) : undefined}
         />
         <VisuallyHidden role="status">{countOf(entries.length, 'result')}</VisuallyHidden>
         <ScrollArea.Autosize
@@ -83,6 +80,45 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
         </ScrollArea.Autosize>
       </Modal.Content>
     </Modal.Root>
+  );
+}
+
+interface SearchFieldProps {
+  text: string;
+  /** The id of the selected option. */
+  active: string | undefined;
+  onType: (text: string) => void;
+  /** Enter followed what was typed before the field had the focus. */
+  onEnter: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function SearchField({ text, active, onType, onEnter, onKeyDown }: SearchFieldProps) {
+  useEffect(() => endSearch, []);
+  const onFocus = () => {
+    const typed = takeTyped();
+    if (typed.text !== null) onType(text + typed.text);
+    if (typed.isEntered) onEnter();
+  };
+  return (
+    <TextInput
+      size="lg"
+      variant="unstyled"
+      px="xs"
+      data-autofocus
+      placeholder="Pages, accounts, keys, models, request IDs…"
+      leftSection={<Icon name="search" />}
+      value={text}
+      onFocus={onFocus}
+      onChange={({ currentTarget }) => onType(currentTarget.value)}
+      onKeyDown={onKeyDown}
+      role="combobox"
+      aria-label="Search"
+      aria-autocomplete="list"
+      aria-expanded={active !== undefined}
+      aria-controls={LIST_ID}
+      aria-activedescendant={active}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 // Edits one setting or resets it to its default.
 
-import { FileInput, Group, Image, Modal, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { FileInput, Group, Image, Modal, MultiSelect, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import type { SettingShape } from '../../../src/admin-api/shapes.ts';
@@ -79,6 +79,16 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
               { value: 'false', label: 'Off' },
             ]}
           />
+        ) : setting.options !== null && setting.kind === 'texts' ? (
+          <MultiSelect
+            label="New value"
+            error={fault}
+            data={setting.options}
+            value={text.split(', ').filter((word) => word !== '')}
+            onChange={(words) => setText(words.join(', '))}
+          />
+        ) : setting.options !== null ? (
+          <NativeSelect {...field} data={setting.options} />
         ) : setting.name === 'installation_logo' ? (
           <LogoField value={text} error={fault} onChange={setText} />
         ) : setting.name === 'recharge_instructions' ? (

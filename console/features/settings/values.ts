@@ -9,6 +9,7 @@ const settingNames = {
   support_address: 'Support address',
   recharge_instructions: 'How to add credit',
   vendor_prefixes: 'Accepted header prefixes',
+  hidden_from_accounts: 'Hidden from accounts',
   output_tranche_tokens: 'Hold extension size',
   output_floor_tokens: 'Minimum output hold',
   drain_seconds: 'Drain timeout',
@@ -66,6 +67,7 @@ const settingNames = {
 
 export const sectionTitles = {
   installation: 'Installation',
+  customers: 'What accounts see',
   signIn: 'Sign-in',
   people: 'Sign-up',
   payments: 'Payments',
@@ -123,6 +125,7 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   installation_logo: 'installation',
   support_address: 'installation',
   recharge_instructions: 'installation',
+  hidden_from_accounts: 'customers',
   vendor_prefixes: 'address',
   output_tranche_tokens: 'streams',
   output_floor_tokens: 'streams',

@@ -131,6 +131,33 @@ describe('a new key', () => {
   });
 });
 
+test('keys are found by a part of their name, secret, tag or account, and by status, each role its own', async () => {
+  const other = await makeAccount(installation, { name: 'Globex' });
+  const keys = [
+    await makeKey(installation, account['id'], { name: 'Nightly batch', tags: { team: 'search' } }),
+    await makeKey(installation, other['id'], { name: 'nightly reports' }),
+  ];
+  await ask('PATCH', `/api/v1/keys/${keys[1]?.['id']}`, { status: 'disabled' });
+  const found = async (query: string, headers?: Record<string, string>) =>
+    ((await ask('GET', `/api/v1/keys?${query}`, undefined, headers)).body['data'] as Json[]).map(({ name }) => name);
+  expect(await found('search=NIGHTLY')).toEqual(['Nightly batch', 'nightly reports']);
+  expect(await found('search=nightly&sort=name&order=desc')).toEqual(['nightly reports', 'Nightly batch']);
+  expect(await found('search=globex')).toEqual(['nightly reports']);
+  expect(await found('search=team:search')).toEqual(['Nightly batch']);
+  expect(await found('search=team%3Dsearch')).toEqual(['Nightly batch']);
+  expect(await found(`search=${keys[1]?.['prefix']}`)).toEqual(['nightly reports']);
+  expect(await found('status=disabled')).toEqual(['nightly reports']);
+  expect(await found(`search=nightly&account=${account['id']}&status=enabled`)).toEqual(['Nightly batch']);
+  const { body: token } = await ask('POST', '/api/v1/tokens', { name: 'o', role: 'owner', account: account['id'] });
+  const owner = { authorization: `Bearer ${token['token']}` };
+  expect(await found('search=nightly', owner)).toEqual(['Nightly batch']);
+  expect(await found('search=globex', owner)).toEqual([]);
+  const first = await ask('GET', '/api/v1/keys?search=nightly&limit=1');
+  expect(await found(`search=nightly&limit=1&cursor=${first.body['next_cursor']}`)).toEqual(['nightly reports']);
+  const both = await ask('GET', `/api/v1/keys?search=nightly&ids=${keys[0]?.['id']}`);
+  expect(both.status).toBe(400);
+});
+
 test('keys are listed by account, in pages', async () => {
   const other = await makeAccount(installation);
   const mine: unknown[] = [];

@@ -43,6 +43,7 @@ describe('a new token', () => {
       kind: 'token',
       name: 'grafana',
       email: null,
+      hidden: [],
       base_url: null,
       role: 'viewer',
       account: null,

@@ -41,7 +41,7 @@ function jobOf(report: ExportJobParts['report']): ExportJobParts {
   return {
     store: makeExportJobStore(stores.gate, stores.exports, () => 'node'),
     sources: stores,
-    names: () => ({ installation: 'Turnpike' }),
+    names: () => ({ installation: 'Turnpike', hidden: [] }),
     vault,
     lookup: async () => ['127.0.0.1'],
     privateNetwork: () => 'everyone',

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { NOTHING_HIDDEN } from '../../../src/catalog/catalog.ts';
 import { faultError } from '../../../src/gateway/message-errors.ts';
 import { kindOf } from '../../../src/providers/map-fault.ts';
 import { type FaultKind, ProviderFault } from '../../../src/providers/providers.ts';
@@ -28,7 +29,10 @@ test('the table of failures has a row for every fault kind', () => {
 test.each(rows.map((row) => [row.result, row] as const))('the row for %s matches the code', (_result, row) => {
   const { result, statuses, then, status, code, more } = row;
   expect(statuses.map((one) => kindOf(one, null, null))).toEqual(statuses.map(() => result));
-  const error = faultError(new ProviderFault(result, 'the words of the provider', { retryAfterMs: 7_000 }));
+  const error = faultError(
+    new ProviderFault(result, 'the words of the provider', { retryAfterMs: 7_000 }),
+    NOTHING_HIDDEN,
+  );
   expect({ status: error.status, code: error.code }).toMatchObject({ status, code });
   expect(error.headers()['retry-after'] === '7').toBe(more.includes('retry-after'));
   expect(error.message === 'the words of the provider').toBe(more.includes('with its message'));

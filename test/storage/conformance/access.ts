@@ -19,6 +19,7 @@ import { noAuditContext } from '../../support/no-audit-context.ts';
 export function accessConformance(open: OpenStores): void {
   secretTests(open);
   sortTests(open);
+  searchTests(open);
   tokenTests(open);
   auditTests(open);
   creationTests(open);
@@ -77,6 +78,17 @@ function secretTests(open: OpenStores): void {
   });
 }
 
+const everyKey: SortedKeys = {
+  by: 'created',
+  order: 'asc',
+  accountId: null,
+  madeBy: null,
+  text: null,
+  status: null,
+  after: null,
+  limit: 9,
+};
+
 function sortTests(open: OpenStores): void {
   test('keys by name, last use and creation, in pages', async () => {
     await using bench = await openWorkbench(open, 1_000);
@@ -93,7 +105,7 @@ function sortTests(open: OpenStores): void {
     const pagesOf = async (by: SortedKeys['by'], order: 'asc' | 'desc', accountId: number | null = null) => {
       const seen: number[] = [];
       for (let after: SortedRow | null = null, turn = 0; turn < 9; turn++) {
-        const rows = await accounts.sortKeys({ by, order, accountId, madeBy: 'tok_a', after, limit: 2 });
+        const rows = await accounts.sortKeys({ ...everyKey, by, order, accountId, madeBy: 'tok_a', after, limit: 2 });
         seen.push(...rows.map(({ id }) => id));
         after = rows.at(-1) ?? null;
         if (rows.length < 2) break;
@@ -105,15 +117,7 @@ function sortTests(open: OpenStores): void {
     expect(await pagesOf('last_used', 'desc')).toEqual([91, 93, 92]);
     expect(await pagesOf('created', 'desc')).toEqual([93, 92, 91]);
     expect(await pagesOf('created', 'asc', key.accountId + 1)).toEqual([]);
-    const all = await accounts.sortKeys({
-      by: 'created',
-      order: 'asc',
-      accountId: null,
-      madeBy: null,
-      after: null,
-      limit: 9,
-    });
-    expect(all).toHaveLength(4);
+    expect(await accounts.sortKeys(everyKey)).toHaveLength(4);
   });
 
   test('accounts by name and balance, of those with a part of a name or a group', async () => {
@@ -141,6 +145,46 @@ function sortTests(open: OpenStores): void {
     expect(await sorted({ by: 'balance', after: { value: 10, id: beta } })).toEqual([first.id, alphabet]);
     expect(await sorted({ group: 'of-Beta' })).toEqual([beta]);
     expect(await sorted({ group: 'Beta' })).toEqual([]);
+  });
+}
+
+function searchTests(open: OpenStores): void {
+  test('keys by a part of their name, secret, tags or account, and by their status', async () => {
+    await using bench = await openWorkbench(open, 1_000);
+    const { accounts } = bench.stores;
+    const { name: _, ...key } = await keyOf(bench);
+    const other = await bench.addAccount(10);
+    const account = (await accounts.getAccount(other)) as Account;
+    const accountTerms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
+    await accounts.updateAccount({ ...account, name: 'Rockets 50%' }, accountTerms, noAuditContext);
+    const made: Pick<Key, 'id' | 'name'>[] = [
+      { id: 91, name: 'beta' },
+      { id: 92, name: 'Alphabet' },
+      { id: 93, name: 'gamma' },
+    ];
+    const more: Partial<Key>[] = [
+      { prefix: 'sk-tp-Xyz', tags: { team: 'Search "a"', env: 'prod' } },
+      { accountId: other, expiresAtMs: 500 },
+      { status: 'revoked' },
+    ];
+    for (const [at, one] of made.entries())
+      await accounts.createKey({ ...key, ...one, ...more[at] }, `of ${one.id}`, terms, noAuditContext);
+    const found = async (page: Partial<SortedKeys>) =>
+      (await accounts.sortKeys({ ...everyKey, ...page })).map(({ id }) => id).filter((id) => id > 90 && id < 94);
+    expect(await found({ text: 'bet' })).toEqual([91, 92]);
+    expect(await found({ text: 'bet', by: 'name', order: 'asc' })).toEqual([92, 91]);
+    expect(
+      await found({ text: 'bet', by: 'name', order: 'asc', limit: 1, after: { value: 'alphabet', id: 92 } }),
+    ).toEqual([91]);
+    expect(await found({ text: 'tp-xyz' })).toEqual([91]);
+    expect(await found({ text: 'team:search' })).toEqual([91]);
+    expect(await found({ text: 'rockets 50%' })).toEqual([92]);
+    expect(await found({ text: 'bet', accountId: other })).toEqual([92]);
+    expect(await found({ text: '%' })).toEqual([92]);
+    expect(await found({ status: { is: 'revoked', atMs: 1 } })).toEqual([93]);
+    expect(await found({ status: { is: 'expired', atMs: 500 } })).toEqual([92]);
+    expect(await found({ status: { is: 'enabled', atMs: 499 } })).toEqual([91, 92]);
+    expect(await found({ status: { is: 'enabled', atMs: 500 }, text: 'bet', by: 'last_used' })).toEqual([91]);
   });
 }
 

@@ -298,7 +298,7 @@ function continuationConformance(open: OpenStores): void {
     using _ = setBounds({ exportPageRows: 2 });
     await using company = await openCompany(open);
     const { stores } = company.installation;
-    const reading = { sources: stores, names: { installation: 'Turnpike' }, requester: undefined };
+    const reading = { sources: stores, names: { installation: 'Turnpike', hidden: [] }, requester: undefined };
     const span = { sinceMs: Date.UTC(2026, 10), untilMs: Date.UTC(2026, 11) - 1 };
     for (const kind of ['records', 'focus'] as const) {
       const all = { account: null, below: false, reader: null, by: [], tagName: null, hasProviderCost: true };

@@ -21,6 +21,7 @@ import {
   type SortedPage,
   type SortedRow,
 } from '../../../src/accounts/accounts.ts';
+import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
@@ -132,7 +133,7 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
       find(
         keys.values(),
         search,
-        ({ name, prefix }) => [name, prefix],
+        (key) => [keyTexts(key)],
         (key) => isOf(search, key.accountId) && (search.madeBy === null || isKeyOf(key, search.madeBy)),
       ),
     searchPersonNames: async (search) =>
@@ -143,6 +144,21 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         (person) => isOf(search, person.accountId),
       ),
   };
+}
+
+/** The texts that a search of keys reads, as the databases have them. */
+function keyTexts({ name, prefix, tags = {} }: Key): string {
+  return `${name} ${prefix} ${JSON.stringify(tags).replaceAll('"', '')}`.toLowerCase();
+}
+
+function matchingKeys(tables: MemoryTables, { accountId, madeBy, text, status }: SortedKeys): Key[] {
+  const hasText = (key: Key, part: string) =>
+    keyTexts(key).includes(part) || lower(tables.accounts.get(key.accountId)?.name ?? '').includes(part);
+  return [...tables.keys.values()]
+    .filter((key) => accountId === null || key.accountId === accountId)
+    .filter((key) => madeBy === null || isKeyOf(key, madeBy))
+    .filter((key) => text === null || hasText(key, text))
+    .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
 }
 
 function accountReads(tables: MemoryTables) {
@@ -177,13 +193,10 @@ function accountReads(tables: MemoryTables) {
       const values = { created: at, name: named, balance: ({ id }: Account) => balanceOf(id) };
       return sorted(rows, page, values[page.by]);
     },
-    async sortKeys({ accountId, madeBy, ...page }: SortedKeys) {
-      const rows = [...tables.keys.values()]
-        .filter((key) => accountId === null || key.accountId === accountId)
-        .filter((key) => madeBy === null || isKeyOf(key, madeBy));
+    async sortKeys(page: SortedKeys) {
       const lastUsedOf = (id: number) => tables.keyMeters.get(id)?.lastUsedAtMs ?? -1;
       const values = { created: at, name: named, last_used: ({ id }: Key) => lastUsedOf(id) };
-      return sorted(rows, page, values[page.by]);
+      return sorted(matchingKeys(tables, page), page, values[page.by]);
     },
     async listExpiringKeys({ sinceMs, untilMs, after, limit }: Parameters<AccountStore['listExpiringKeys']>[0]) {
       const endOf = ({ expiresAtMs }: Key) => expiresAtMs ?? Number.NEGATIVE_INFINITY;

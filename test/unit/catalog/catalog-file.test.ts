@@ -89,6 +89,7 @@ describe('the documented example', () => {
       installationLogo: null,
       supportAddress: null,
       rechargeInstructions: null,
+      hiddenFromAccounts: [],
       outputTrancheTokens: 2_048,
       outputFloorTokens: 256,
       drainSeconds: 600,

@@ -40,7 +40,7 @@ function open({ provider = {}, kind = 'anthropic', isStream = false, cacheWrites
   const admitted = {
     clientRequest: { requestId: 'req_1', receivedAtMs: 400, version: null, betas: null, selectors: null },
     caller: { account: { id: 1 } },
-    catalog: { settings: { upstreamConnectSeconds: 1 } },
+    catalog: { settings: { upstreamConnectSeconds: 1, hiddenFromAccounts: [] } },
     offer: { model: { name: 'm' } },
     plan: { thinks: false, firstCase: { cacheWrites }, inputEstimate: 5, measure: { textBytes: 1 } },
     isStream,

@@ -63,7 +63,7 @@ function jobOf({ months }: Bench, report: ExportJobParts['report']): ExportJobPa
   return {
     store: makeExportJobStore(stores.gate, stores.exports, () => 'node'),
     sources: stores,
-    names: () => ({ installation: 'Turnpike' }),
+    names: () => ({ installation: 'Turnpike', hidden: [] }),
     vault,
     lookup: async () => ['127.0.0.1'],
     privateNetwork: () => 'operators',
