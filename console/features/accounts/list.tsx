@@ -30,7 +30,12 @@ export function AccountList() {
       <PageHead
         title="Accounts"
         text="An account has a balance, groups that set its model access, API keys and users."
-        actions={<><RangeFilter />{add}</>}
+        actions={
+          <>
+            <RangeFilter />
+            {add}
+          </>
+        }
       />
       <Stack>
         <AccountFilters />

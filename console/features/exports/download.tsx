@@ -163,7 +163,10 @@ function useTimes(linked: Readonly<Record<string, string | undefined>>): Times {
   const [chosen, choose] = useState(since === undefined ? initial : '');
   const options = [{ value: RANGE, label: rangeText }, ...months];
   if (since !== undefined) options.unshift({ value: '', label: periodOf(linked) });
-  const queries: Record<string, Record<string, string>> = { '': { since: since ?? '', until }, [RANGE]: timesOf(range) };
+  const queries: Record<string, Record<string, string>> = {
+    '': { since: since ?? '', until },
+    [RANGE]: timesOf(range),
+  };
   return { chosen, choose, options, query: queries[chosen] ?? { month: chosen } };
 }
 

@@ -27,7 +27,12 @@ export function KeyList() {
       <PageHead
         title="API keys"
         text="Keys authenticate API requests. Each key has its own limits."
-        actions={<><RangeFilter />{me.role !== 'viewer' && <CreateButton account={account} />}</>}
+        actions={
+          <>
+            <RangeFilter />
+            {me.role !== 'viewer' && <CreateButton account={account} />}
+          </>
+        }
       />
       <KeyFilters />
       <DataTable
