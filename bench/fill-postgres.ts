@@ -5,7 +5,7 @@ import { SQL } from 'bun';
 import { makeMonthText, monthOf, nextMonth } from '../src/storage/postgres/columns.ts';
 import { BALANCE_LEAST, DAY_MS, detailsText, monthTexts, statusText } from './fill-usage.ts';
 
-const filledTables = ['usage_records', 'entries', 'daily_totals', 'attributed_totals'];
+const filledTables = ['usage_records', 'entries', 'daily_totals', 'attributed_totals', 'grouped_totals'];
 
 /** Adds `records` usage records of the last days. The database must have none, and no node may use it. */
 export function fillPostgres(url: string, records: number, nowMs: number, days = 90): Promise<void> {

@@ -64,30 +64,31 @@ export function taggedTexts(
     ),
     `INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
        input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
-       cost, written_off, provider_cost, details, person_id, session, tag_set, provider${more[0]})
+       cost, written_off, provider_cost, details, person_id, session, tag_set, provider, group_in_totals${more[0]})
      ${numbers(records)},
      drawn AS (SELECT n, (n * 2654435761) % 1000003 AS chance, (n * 40503) % 9973 AS lot,
        ${firstMs} + n * ${days * DAY_MS} / ${records} AS at_ms FROM numbers),
      shaped AS (SELECT n, chance, at_ms, lot % ${SETS} AS place, chance * chance / 1000003 * ${keys.length} / 1000003 AS number,
        100 + chance % 4000 AS input, 20 + chance % 900 AS output FROM drawn),
      sold AS (SELECT f.*, s.key_id, s.account_id, s.person_id, s.tag_set, s.tags, s.chain,
-         (f.number + chance % 3) % ${MODELS} AS model, 'provider-' || ((f.number + chance % 3) % ${MODELS} % 4) AS provider
+         (f.number + chance % 3) % ${MODELS} AS model, 'provider-' || ((f.number + chance % 3) % ${MODELS} % 4) AS provider,
+         'group-' || ((f.number + chance % 3) % ${MODELS} % 5) AS group_name
        FROM shaped f JOIN bench_sets s ON s.number = f.number AND s.place = f.place)
-     SELECT 'req_' || ${digits('at_ms', 13)} || ${digits('n', 12)}, at_ms, s.account_id, s.key_id, 'settled', 'default',
+     SELECT 'req_' || ${digits('at_ms', 13)} || ${digits('n', 12)}, at_ms, s.account_id, s.key_id, 'settled', s.group_name,
        'model-' || s.model, CASE WHEN chance % 100 > 1 THEN 'completed' ELSE 'client_gone' END, 200,
        input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0, input * 800 + output * 4000, ${details},
        CASE s.person_id WHEN 0 THEN NULL ELSE s.person_id END,
        CASE WHEN chance % 5 < 3 THEN 'session-' || s.number || '-' || (n / ${keys.length * 20}) END, s.tag_set,
-       provider${more[1]}
+       provider, 1${more[1]}
      FROM sold s ORDER BY n`,
     `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
      SELECT ${payer(keys)}, at_ms, ${payer(keys)}, 3, cost, 'usage', request_id, NULL FROM usage_records ORDER BY at_ms, seq`,
-    `INSERT INTO ${more[0] === '' ? 'daily_totals' : 'attributed_totals'} (day_ms, account_id, key_id, model, messages,
+    `INSERT INTO ${more[0] === '' ? 'daily_totals' : 'grouped_totals'} (day_ms, account_id, key_id, model, messages,
        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost, written_off, provider_cost, costed_messages,
-       costed_revenue, provider, person_id, tag_set)
+       costed_revenue, provider, person_id, tag_set, group_name)
      SELECT at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), 0, 0,
-       SUM(cost), 0, SUM(provider_cost), COUNT(*), SUM(cost), provider, COALESCE(person_id, 0), tag_set
-     FROM usage_records GROUP BY 1, 2, 3, model, provider, person_id, tag_set ORDER BY 1`,
+       SUM(cost), 0, SUM(provider_cost), COUNT(*), SUM(cost), provider, COALESCE(person_id, 0), tag_set, group_name
+     FROM usage_records GROUP BY 1, 2, 3, model, provider, group_name, person_id, tag_set ORDER BY 1`,
     ...paymentTexts(
       keys,
       monthStartMs(nowMs, 0),

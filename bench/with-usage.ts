@@ -35,6 +35,8 @@ export interface Service {
   token: string;
   /** Processor time of service and database. */
   cpuMs(): Promise<number>;
+  /** Memory of the service. */
+  residentMegabytes(): number;
 }
 
 /** Ids of the busiest account and key. */
@@ -107,7 +109,7 @@ async function serving<Value>(
   const cpuMs = async () => serve.cpuMs() + (client === null ? 0 : await databaseCpuMs(client));
   try {
     const { token } = JSON.parse(readFileSync(join(data, 'operator.json'), 'utf8')) as { token: string };
-    return await use({ url: serve.url, token, cpuMs });
+    return await use({ url: serve.url, token, cpuMs, residentMegabytes: serve.residentMegabytes });
   } finally {
     await client?.close();
     await serve.stop();

@@ -36,6 +36,7 @@ import type {
   MailedShape,
   MeShape,
   ModelShape,
+  OfferedModelsShape,
   PageShape,
   PaymentOptionsShape,
   PaymentShape,
@@ -47,6 +48,7 @@ import type {
   ProviderBillImportShape,
   ProviderBillShape,
   ProviderBillSourceShape,
+  ProviderPresetShape,
   ProviderShape,
   ProviderTestShape,
   ReceiptShape,
@@ -60,6 +62,7 @@ import type {
   SettingShape,
   SignedUpShape,
   SignInShape,
+  SoldModelsShape,
   StatementShape,
   TokenShape,
   UnsubscribedShape,
@@ -166,6 +169,9 @@ export interface Endpoints {
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;
+  'GET /providers/{name}/models': OfferedModelsShape;
+  'POST /providers/{name}/models': SoldModelsShape;
+  'GET /provider-presets': { data: ProviderPresetShape[] };
   'GET /search': SearchShape;
   'GET /settings': { data: SettingShape[] };
   'GET /sign-in': SignInShape;

@@ -13,7 +13,7 @@ import {
 import { useRef } from 'react';
 import { call, type Query } from './api.ts';
 import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
-import { nanoOf, usdOf } from './money.ts';
+import { nanoOf } from './money.ts';
 import { useRange } from './parts/range.tsx';
 import { costLabel, rangeQuery } from './range.ts';
 
@@ -94,27 +94,26 @@ const COST_GROUPS_MAX = 1_000;
 export interface Costs {
   /** The name of its column. */
   label: string;
-  /** "0" without usage; null while it is unknown, for example because there are more groups than the report lists. */
+  /** "0" without usage; null while it is unknown, for example because there are more groups than the report lists, or totals that do not name theirs. */
   of: (id: string) => string | null;
-  /** Null if one of them is unknown. */
-  sumOf: (ids: readonly string[]) => string | null;
   /** The highest cost of a group. */
   most: string;
 }
 
-/** The cost of each model, key or account in the time range of the page, for columns of lists. */
-export function useCosts(groupBy: 'model' | 'key' | 'account', options: GetOptions = {}): Costs {
+/** The cost of each model, key, account, provider or group in the time range of the page, for columns of lists. */
+export function useCosts(
+  groupBy: 'model' | 'key' | 'account' | 'provider' | 'group',
+  options: GetOptions = {},
+): Costs {
   const range = useRange();
   const query = { ...options.query, group_by: groupBy, ...rangeQuery(range), limit: COST_GROUPS_MAX };
   const totals = useGet('/usage/totals', { ...options, query }).data;
   const costs = new Map(totals?.data.map((row) => [row[groupBy], row.cost]));
   const isComplete = totals !== undefined && totals.groups <= totals.data.length;
-  const of = (id: string) => costs.get(id) ?? (isComplete ? '0' : null);
-  const sumOf = (ids: readonly string[]) => {
-    const parts = ids.map(of).filter((cost) => cost !== null);
-    return parts.length === ids.length ? usdOf(parts.reduce((sum, cost) => sum + nanoOf(cost), 0n)) : null;
-  };
-  return { label: costLabel(range), of, sumOf, most: totals?.data[0]?.cost ?? '0' };
+  // Before the totals knew providers and groups, any of them may have had a part.
+  const isAttributed = nanoOf(costs.get(null) ?? '0') === 0n;
+  const of = (id: string) => (isAttributed ? (costs.get(id) ?? (isComplete ? '0' : null)) : null);
+  return { label: costLabel(range), of, most: totals?.data[0]?.cost ?? '0' };
 }
 
 interface ChangeOptions<Answer> {

@@ -159,6 +159,11 @@ export const screens: readonly Screen[] = [
     roles: installation,
   },
   {
+    path: '/providers/$providerName/models',
+    load: async () => (await import('./features/providers/models.tsx')).ProviderModels,
+    roles: operators,
+  },
+  {
     path: '/providers/new',
     load: async () => (await import('./features/providers/create.tsx')).ProviderCreate,
     roles: operators,

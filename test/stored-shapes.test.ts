@@ -88,6 +88,7 @@ const released: Readonly<Record<number, string>> = {
   23: '5ca54e708b072a49',
   24: '0b9ff13f242284ba',
   25: 'c4a8019f3bcf988f',
+  26: 'fc5b54505d2b1c51',
 };
 
 test('a migration never changes', () => {

@@ -33,6 +33,7 @@ import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
+import { providerModelRoutes } from './provider-models.ts';
 import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { type AdminRoute, addRoute } from './route.ts';
@@ -74,6 +75,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...agentRoutes,
     ...modelRoutes,
     ...providerRoutes,
+    ...providerModelRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match

@@ -65,25 +65,45 @@ export const applyRoutes: AdminRoute[] = [
       'The changes that were made, or with `dry_run` would be made',
     ],
     async handle(call) {
-      const { dry_run: isDry, ...asked } = call.body;
-      const remembered = { ...call, lookup: rememberLookups(call.lookup) };
-      // Before the change lock: a slow name server would delay every other change, including revocations.
-      await planChecked(remembered, asked);
-      const { changes } = await call.changeInTurn(async () => {
-        const plan = await planChecked(remembered, asked);
-        using move = openAdminPort(call, plan);
-        if (isDry || plan.changes.length === 0) return plan;
-        const auditContext = recordAudit(call, await changeNotes(call, plan));
-        await call.catalog.save(plan.put, plan.remove, goingByAccounts(auditContext, plan));
-        move?.keep();
-        return plan;
-      });
-      if (!isDry && changes.some(({ kind, action }) => kind === 'plan' && action === 'update'))
-        void updateHolders(call);
+      const { dry_run: isDry, document, ...options } = call.body;
+      const { changes } = await applyDocument(call, async () => document, { isDry, ...options });
       return { changes, dry_run: isDry };
     },
   }),
 ];
+
+interface ApplyOptions extends Partial<Pick<z.output<typeof applyBody>, 'prune' | 'remove'>> {
+  isDry: boolean;
+}
+
+/**
+ * Applies a document in one transaction, or only plans it. `make` is called once before the change lock and again under it.
+ * Throws invalid_request with all faults.
+ */
+export async function applyDocument(
+  call: Call,
+  make: () => Promise<object>,
+  { isDry, prune = false, remove = [] }: ApplyOptions,
+): Promise<{ changes: Plan['changes']; document: object }> {
+  const remembered = { ...call, lookup: rememberLookups(call.lookup) };
+  const plan = async (document: object) => await planChecked(remembered, { document, prune, remove });
+  // Before the change lock: a slow name server would delay every other change, including revocations.
+  await plan(await make());
+  const applied = await call.changeInTurn(async () => {
+    const document = await make();
+    const planned = await plan(document);
+    const { changes } = planned;
+    using move = openAdminPort(call, planned);
+    if (isDry || changes.length === 0) return { changes, document };
+    const auditContext = recordAudit(call, await changeNotes(call, planned));
+    await call.catalog.save(planned.put, planned.remove, goingByAccounts(auditContext, planned));
+    move?.keep();
+    return { changes, document };
+  });
+  const isOfHolders = applied.changes.some(({ kind, action }) => kind === 'plan' && action === 'update');
+  if (!isDry && isOfHolders) void updateHolders(call);
+  return applied;
+}
 
 /** In the background: what fails now is updated by the hourly upkeep. */
 async function updateHolders(call: Call): Promise<void> {

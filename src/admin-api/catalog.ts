@@ -311,8 +311,8 @@ const pricePartsWritten = {
   ultrafast: tierWritten.optional(),
   web_search_per_thousand: rateShown.nullable(),
 };
-const priceWritten = z.object(pricePartsWritten);
-const priceChangesWritten = z.array(z.object({ from: timeShown, ...pricePartsWritten }));
+export const priceWritten = z.object(pricePartsWritten);
+export const priceChangesWritten = z.array(z.object({ from: timeShown, ...pricePartsWritten }));
 const modelWritten = z.object({
   aliases: z.array(z.string()),
   display_name: z.string().nullable(),

@@ -37,7 +37,7 @@ import type {
   PaymentStore,
   PlanSales,
 } from '../payments/payments.ts';
-import type { ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
+import type { OfferedModel, ProbeResult, ProviderEndpoint } from '../providers/providers.ts';
 import type { MonthStore, UsageStore } from '../reports/reports.ts';
 import type { SecretHashes, Vault } from '../secrets/secrets.ts';
 import type { RefusalStore, RouteHourStore } from '../traffic/traffic.ts';
@@ -187,6 +187,8 @@ export interface AdminDependencies {
   providerKinds: readonly string[];
   /** Tests a provider's connection, bounded in time. Never rejects. */
   probe(endpoint: ProviderEndpoint): Promise<ProbeResult>;
+  /** A provider's models, or why they cannot be read, bounded in time; null: its kind has no list. Never rejects. */
+  readOffer(endpoint: ProviderEndpoint): Promise<readonly OfferedModel[] | string | null>;
   /** null if health is not tracked. */
   health(provider: string): ProviderHealth | null;
   /** The provider's list of models; null if no entry with `*` follows it. */

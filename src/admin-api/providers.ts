@@ -137,7 +137,7 @@ export const testSchema = z
       .describe('The result of each credential, in order. The members above are those of the first one that failed.'),
   })
   .openapi('ProviderTest');
-const params = z.object({ name: z.string().openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }) });
+export const providerParams = z.object({ name: z.string().openapi({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' }) });
 
 export const providerRoutes: AdminRoute[] = [
   list('/providers', 'provider-list', 'List providers', installation, {
@@ -146,13 +146,13 @@ export const providerRoutes: AdminRoute[] = [
       answerByName(call, call.catalog.current().providers.values(), (provider) => providerJson(call, provider)),
   }),
   get('/providers/{name}', 'provider-show', 'Retrieve a provider', installation, {
-    params,
+    params: providerParams,
     answer: [providerSchema, 'The provider'],
     handle: (call) => providerJson(call, findProvider(call.catalog.current(), call.params.name)),
   }),
   // Changes nothing, but sends the installation's credential: operators only.
   post('/providers/{name}/test', 'provider-test', 'Test a provider', operator, {
-    params,
+    params: providerParams,
     body: z.strictObject({}),
     answer: [
       testSchema,
@@ -165,7 +165,8 @@ export const providerRoutes: AdminRoute[] = [
   }),
 ];
 
-function findProvider({ providers }: Catalog, name: string): ProviderSettings {
+/** Throws object_not_found. */
+export function findProvider({ providers }: Catalog, name: string): ProviderSettings {
   const provider = providers.get(name);
   if (provider === undefined) throw noObject('provider', name);
   return provider;

@@ -31,6 +31,7 @@ import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './
 import type { invitedSchema, personSchema } from './people.ts';
 import type { accountPlanSchema, planSchema } from './plans.ts';
 import type { billDetailsSchema, billSourceSchema, importSchema, providerBillSchema } from './provider-bills.ts';
+import type { offersSchema, presetSchema, soldSchema } from './provider-models.ts';
 import type { providerSchema, testSchema } from './providers.ts';
 import type { refusalSchema, refusalTotalSchema, refusalTotalsSchema } from './refusals.ts';
 import type { errorSchema } from './route.ts';
@@ -90,6 +91,9 @@ export type ProviderBillDetailsShape = z.infer<typeof billDetailsSchema>;
 export type ProviderBillImportShape = z.infer<typeof importSchema>;
 export type ProviderBillShape = z.infer<typeof providerBillSchema>;
 export type ProviderBillSourceShape = z.infer<typeof billSourceSchema>;
+export type OfferedModelsShape = z.infer<typeof offersSchema>;
+export type ProviderPresetShape = z.infer<typeof presetSchema>;
+export type SoldModelsShape = z.infer<typeof soldSchema>;
 export type ProviderShape = z.infer<typeof providerSchema>;
 export type ProviderTestShape = z.infer<typeof testSchema>;
 export type ReceiptShape = z.infer<typeof receiptSchema>;

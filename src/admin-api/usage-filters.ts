@@ -76,6 +76,8 @@ function isNamedText(text: string): boolean {
 const PERSON_WORDS = 'must be the id of a person, such as "person_000000000"';
 const personFilter = z.string({ error: PERSON_WORDS }).regex(/^person_[0-9A-Za-z]{9}$/, PERSON_WORDS);
 
+export const groupFilter = nameFilter.describe('Only messages that this group sold.');
+
 export const searchFilters = {
   ...usageFilters,
   model_search: nameFilter.optional().describe('A part of the name of the model, in upper or lower case.'),
@@ -87,6 +89,7 @@ export const searchFilters = {
   status: statusFilter.optional(),
   error: nameFilter.optional().describe('The code of the error that the client got; see docs/errors.md.'),
   provider: nameFilter.optional(),
+  group: groupFilter.optional(),
   stream: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .optional()
@@ -109,6 +112,7 @@ export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'>
     status: asked.status ?? null,
     errorCode: asked.error ?? null,
     provider: asked.provider ?? null,
+    group: asked.group ?? null,
     isStream: stream === undefined ? null : stream === 'true',
     costMin: asked.cost_min ?? null,
     tag: asked.tag ?? null,

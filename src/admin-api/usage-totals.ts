@@ -1,4 +1,4 @@
-// Usage totals by day, account, key, person, provider, model or tag, from the daily totals, and usage over time. Provider cost is known only
+// Usage totals by day, account, key, person, group, provider, model or tag, from the daily totals, and usage over time. Provider cost is known only
 // for some messages; margins cover only those and say what they exclude.
 
 import { z } from '@hono/zod-openapi';
@@ -25,7 +25,7 @@ import { amountShown, countShown, dayShown, idField, isoDay, lastTimeField, time
 import { findKey } from './keys.ts';
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
-import { tagFilter, usageFilters } from './usage-filters.ts';
+import { groupFilter, tagFilter, usageFilters } from './usage-filters.ts';
 import { hideable } from './visibility.ts';
 
 const counted = {
@@ -59,6 +59,9 @@ export const totalSchema = z
     model: z.string().nullable(),
     provider: hideable('provider', z.string().nullable()).describe(
       'null unless grouped by provider, and for what was counted before version 20 of the database.',
+    ),
+    group: hideable('group', z.string().nullable()).describe(
+      'null unless grouped by group, and for what was counted before version 26 of the database.',
     ),
     person: idField('person').nullable(),
     tag: z.string().nullable().describe('The value of the tag; null unless grouped by it, and without the tag.'),
@@ -215,13 +218,14 @@ export const totalRoutes: AdminRoute[] = [
       then_by: groupingField.optional().describe('Divides each group.'),
       tag_name: tagNameField,
       tag: tagFilter.optional(),
+      group: groupFilter.optional(),
     },
     answer: [totalsSchema, 'Usage totals'],
     async handle(call) {
       const { principal, usage, query } = call;
-      const { group_by: groupBy, then_by: thenBy = null, tag = null } = query;
+      const { group_by: groupBy, then_by: thenBy = null, tag = null, group = null } = query;
       const tagName = tagNameFor(query.tag_name, [groupBy, thenBy]);
-      const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag };
+      const question = { ...(await narrowTotals(call, query)), groupBy, thenBy, tagName, tag, group };
       const { rows, groups, whole, countedSinceMs } = await usage.totalUsage(question, requesterOf(call));
       const data = rows.map((row) => totalOf(row, principal));
       return encodeTotals({ data, groups, total: totalOf(whole, principal), countedSinceMs: countedSinceMs || null });

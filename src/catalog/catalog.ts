@@ -24,6 +24,7 @@ export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
 export { installationOf } from './installation.ts';
 export { type ListSource, listSourceOf, type ModelList, modelOf, patternOf, sameSource } from './listed-models.ts';
+export { formatMarkUp, readMarkUp } from './mark-up.ts';
 export type {
   AgentPolicy,
   Catalog,
@@ -67,6 +68,7 @@ export {
   priceListIn,
   readPriceList,
 } from './price-list/price-list.ts';
+export { type ProviderPreset, providerPresets } from './provider-presets.ts';
 export {
   authTypesOfKind,
   defaultBaseUrl,
@@ -89,6 +91,7 @@ export {
   resolveModel,
   withOwnCredentials,
 } from './resolve-model.ts';
+export { listedOffers, offerFrom, type ProviderOffer, sellOffers } from './sell-offers.ts';
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';

@@ -627,9 +627,7 @@ export const bounds = {
   // Exports
   exportPageRows: 1_000, // records, and entries, that are in memory at a time
   exportReadsAtOnce: 8, // of single messages, beside the pages
-  endingsPerMsMax: 10_000, // messages that end in one millisecond: more than all nodes together can end
-  exportTimesAtOnce: 250, // at which messages of other accounts ended, in one read
-  exportGroupRows: 5_000, // of Parquet that are written at once, in 50 ms
+  exportGroupRows: 10_000, // of a group of Parquet, which is in memory: about 10 MB
   exportGroupsMax: 50_000, // of sums that are in memory at a time: about 20 MB
   exportNamesMax: 10_000, // of accounts, and of keys, that one file remembers
   exportReadPausesMs: [1_000, 5_000, 15_000, 30_000], // before a page is read again while the store is busy or restarts

@@ -1,6 +1,7 @@
 // The file with costs by one or two dimensions. Its sums add up to those of the statements: `balance_paid` to what messages
 // used, `refunded` and `corrected` to what was given back.
 
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
@@ -115,9 +116,11 @@ function emptyRow(values: CostRow['values']): CostRow {
 /** In the order of the values, so that the same data gives the same file. */
 async function finish(groups: Groups, { by }: ExportQuestion, names: Names): Promise<CostRow[]> {
   const rows = [...groups.values()].sort((one, other) => compareValues(one.values, other.values));
-  for (const row of rows)
+  for (const [number, row] of rows.entries()) {
+    if (number % bounds.exportPageRows === 0) await nextTurn();
     for (const [at, dimension] of by.entries())
       row.members.push(await memberOf(dimension, row.values[at] ?? null, names));
+  }
   return rows;
 }
 

@@ -38,14 +38,16 @@ export interface ExportQuestion {
 export interface Place {
   account: number;
   untilMs: number;
+  /** Since when the file has records of messages: retention had dropped earlier ones. Absent in places of earlier builds. */
+  recordsSinceMs?: number;
 }
 
 /** The stores that files are read from. Each read is one bounded page. */
 export interface ExportSources {
   accounts: Pick<AccountStore, 'getAccount' | 'listAccounts' | 'listBelow' | 'getKey'>;
   people: Pick<PersonStore, 'getPerson'>;
-  ledger: Pick<LedgerReader, 'listEntries' | 'listMessagePayments'>;
-  usage: Pick<UsageStore, 'listUsage' | 'listSenders' | 'getUsage'>;
+  ledger: Pick<LedgerReader, 'listEntries'>;
+  usage: Pick<UsageStore, 'listCharged' | 'getUsage'>;
   retention: Pick<RetentionStore, 'retainedSince'>;
 }
 

@@ -2,7 +2,7 @@
 
 export interface FileWriter {
   /** The next bytes of the file; may be none yet. */
-  write(rows: readonly unknown[]): Uint8Array;
+  write(rows: readonly unknown[]): Promise<Uint8Array>;
   /** The last bytes. Called once. */
-  end(): Uint8Array;
+  end(): Promise<Uint8Array>;
 }

@@ -4,6 +4,7 @@
 
 import { DAY_MS, monthStartMs } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
@@ -130,21 +131,21 @@ export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
     async *pages(from: Place | null): AsyncGenerator<SheetPage> {
       let rows = new Map<string, FocusRow>();
       let next: Place | null = null;
-      let source: number | null = null; // the account whose charges these rows are from
+      let source: Place | null = null; // of the account whose charges these rows are from
       for await (const page of readCharges(reading, question, from)) {
         for (const charge of page.charges) {
           const row = rowOf(charge, issuer);
           if (row === null) continue;
           const [first] = rows.values();
-          const isNext = first !== undefined && (source !== page.next.account || first.dayMs !== row.dayMs);
+          const isNext = first !== undefined && (source?.account !== page.next.account || first.dayMs !== row.dayMs);
           if (isNext || rows.size >= bounds.exportGroupsMax) {
             yield {
               rows: await named(rows, names),
-              next: isNext && source !== null ? { account: source, untilMs: first.dayMs - 1 } : null,
+              next: isNext && source !== null ? { ...source, untilMs: first.dayMs - 1 } : null,
             };
             rows = new Map();
           }
-          source = page.next.account;
+          source = page.next;
           addRow(rows, row);
         }
         next = page.next;
@@ -206,7 +207,9 @@ function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
 }
 
 async function named(rows: ReadonlyMap<string, FocusRow>, names: Names): Promise<FocusRow[]> {
+  let count = 0;
   for (const row of rows.values()) {
+    if (count++ % bounds.exportPageRows === 0) await nextTurn();
     row.accountName = await names.account(row.account);
     if (!(await names.isShown(row.payer))) row.payer = row.account; // FOCUS needs an account
     row.payerName = await names.account(row.payer);

@@ -1,5 +1,6 @@
 // Makes files: reads the rows of a question page by page, and writes them in its format.
 
+import { bounds } from '../config/config.ts';
 import { costsSheet } from './costs-sheet.ts';
 import type { ExportFormat, ExportKind, ExportQuestion, Place, Reading } from './export-question.ts';
 import type { FileWriter } from './file-writer.ts';
@@ -41,12 +42,15 @@ export async function* makeFile(
   let last: Place | null = null;
   for await (const { rows, next } of sheet.pages(from)) {
     count += rows.length;
-    yield { bytes: writer.write(rows), rows: rows.length };
+    for (let at = 0; at < rows.length; at += bounds.exportPageRows) {
+      const some = rows.slice(at, at + bounds.exportPageRows);
+      yield { bytes: await writer.write(some), rows: some.length };
+    }
     last = next;
     if (count >= rowsMax && next !== null) break;
     last = null;
   }
-  yield { bytes: writer.end(), rows: 0, next: last };
+  yield { bytes: await writer.end(), rows: 0, next: last };
 }
 
 /** Parquet's library is loaded with the first file that needs it. */

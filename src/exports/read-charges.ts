@@ -1,19 +1,22 @@
 // Reads everything that changed balances within a time, account by account and newest first: messages with what paid for
-// them, and every other entry of the journal. A message is read with the account that sent it, a refund with the one that paid. A page
-// of records and one of entries are in memory, never more.
+// them, and every other entry of the journal. A message is read once, with the account that sent it; its record has what paid for it.
+// Only where retention has dropped the records are messages read from the journal, with the account that paid. A refund is read with
+// that account, too. A page of records and one of entries are in memory, never more.
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Account } from '../accounts/accounts.ts';
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
+import { nextTurn } from '../base/timers.ts';
 import type { Hideable } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type Entry, type EntryKind, type StoredUsageRecord, systemAccounts } from '../ledger/ledger.ts';
+import { besideUsageKinds, type Entry, type EntryKind, systemAccounts } from '../ledger/ledger.ts';
+import type { ChargedMessage, ChargedRecord } from '../reports/reports.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 
 /** The record of a message, without what is hidden from the reader of the file. */
-export type ChargedMessage = Omit<StoredUsageRecord, 'group'> & { group: string | null };
+export type ShownRecord = Omit<ChargedRecord, 'group'> & { group: string | null };
 
 /** A message with all entries of its end, or one entry of another kind. */
 export interface Charge {
@@ -24,7 +27,7 @@ export interface Charge {
   payer: number;
   atMs: number;
   /** The message, or the one that a refund or correction is about; null: there is none, or it is no longer stored. */
-  record: ChargedMessage | null;
+  record: ShownRecord | null;
   requestId: string | null;
   /** The reference and note of an entry that is about no message. */
   reference: string | null;
@@ -43,6 +46,13 @@ export interface ChargePage {
   isAlone: boolean;
 }
 
+/** Some messages would be in the file twice, or not at all: by their records, and by the journal of the account that paid. */
+export class RecordsDropped extends TurnpikeError {
+  constructor() {
+    super('overloaded', 'Retention dropped records of this time while the file was made. Request it again.');
+  }
+}
+
 type Scope = Pick<ExportQuestion, 'account' | 'below' | 'reader' | 'sinceMs' | 'untilMs'>;
 
 /** An account to read. */
@@ -58,7 +68,7 @@ const aboutMessages = ['refund', 'correction'] as const;
 
 /**
  * Pages of charges, from a place on. Throws object_not_found for an unknown account, and if the journal of the time is no longer
- * stored; store_unavailable and overloaded only after several attempts.
+ * stored; RecordsDropped if retention has dropped records since the file began; store_unavailable and overloaded only after several attempts.
  */
 export async function* readCharges(reading: Reading, scope: Scope, from: Place | null): AsyncGenerator<ChargePage> {
   const keptSinceMs = await tried(reading, () => reading.sources.retention.retainedSince('journal'));
@@ -71,11 +81,24 @@ export async function* readCharges(reading: Reading, scope: Scope, from: Place |
   const company = account === null ? null : await companyOf(reading, account, below);
   const isAsked = (id: number) => company?.get(id)?.isAsked ?? company === null;
   const hidden = new Set(scope.reader === null ? [] : reading.names.hidden);
+  const recordsSinceMs = from?.recordsSinceMs ?? (await recordsSince(reading, scope));
   for await (const source of sourcesOf(reading, company, from)) {
     const untilMs = from?.account === source.id ? Math.min(from.untilMs, scope.untilMs) : scope.untilMs;
-    for await (const page of chargesOf(reading, source, { sinceMs: scope.sinceMs, untilMs }, isAsked))
-      yield hidden.size === 0 ? page : { ...page, charges: page.charges.map((charge) => withoutNames(charge, hidden)) };
+    const withRecords = { sinceMs: recordsSinceMs, untilMs, hasRecords: true };
+    const without = { sinceMs: scope.sinceMs, untilMs: Math.min(untilMs, recordsSinceMs - 1), hasRecords: false };
+    for (const span of [withRecords, without])
+      if (span.sinceMs <= span.untilMs)
+        for await (const page of chargesOf(reading, source, span, isAsked)) {
+          if ((await recordsSince(reading, scope)) > recordsSinceMs) throw new RecordsDropped();
+          const charges = hidden.size === 0 ? page.charges : page.charges.map((charge) => withoutNames(charge, hidden));
+          yield { ...page, charges, next: { ...page.next, recordsSinceMs } };
+        }
   }
+}
+
+/** The start of the retained records in this time. */
+async function recordsSince(reading: Reading, { sinceMs }: Scope): Promise<number> {
+  return Math.max(sinceMs, (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0);
 }
 
 function withoutNames(charge: Charge, hidden: ReadonlySet<Hideable>): Charge {
@@ -143,38 +166,42 @@ async function* sourcesOf(
 interface Span {
   sinceMs: number;
   untilMs: number;
+  /** Messages are read by their records, not by the entries that paid for them. */
+  hasRecords: boolean;
 }
 
 async function* chargesOf(
   reading: Reading,
   { id: account, isAlone, isAsked }: Source,
-  span: Span,
+  { sinceMs, untilMs, hasRecords }: Span,
   isAskedAccount: (id: number) => boolean,
 ): AsyncGenerator<ChargePage> {
   const { ledger, usage } = reading.sources;
-  const page = { account, ...span, limit: bounds.exportPageRows };
-  const filters = { key: null, madeBy: null, outcome: null };
-  const kinds = isAsked ? {} : { kinds: aboutMessages };
   const { requester } = reading;
-  const records = new Feed(async (before) =>
-    isAsked ? await tried(reading, () => usage.listUsage({ ...page, ...filters, before }, requester)) : [],
+  const page = { account, sinceMs, untilMs, limit: bounds.exportPageRows };
+  const kinds = isAsked ? hasRecords && { kinds: besideUsageKinds } : { kinds: aboutMessages };
+  const messages = new Feed(async (before) =>
+    isAsked && hasRecords ? await tried(reading, () => usage.listCharged({ ...page, before }, requester)) : [],
   );
   const entries = new Feed((before) =>
     tried(reading, () => ledger.listEntries({ ...page, ...kinds, before }, requester)),
   );
-  const complete = async (some: Charge[], sinceMs: number) =>
-    (await completed(reading, some, sinceMs)).filter((charge) => isAskedAccount(charge.account));
-  const recordsSinceMs = (await tried(reading, () => reading.sources.retention.retainedSince('usage'))) ?? 0;
   let charges: Charge[] = [];
+  const pageUntil = async (atMs: number): Promise<ChargePage> => {
+    await findRecords(reading, charges);
+    const asked = charges.filter((charge) => isAskedAccount(charge.account));
+    return { charges: asked, next: { account, untilMs: atMs - 1 }, isAlone };
+  };
   for (;;) {
-    const atMs = Math.max((await records.peek())?.atMs ?? -1, (await entries.peek())?.atMs ?? -1);
+    const atMs = Math.max((await messages.peek())?.atMs ?? -1, (await entries.peek())?.atMs ?? -1);
     if (atMs < 0) break;
-    charges.push(...join(account, await records.takeAt(atMs), await entries.takeAt(atMs)));
+    charges.push(...(await messages.takeAt(atMs)).map((message) => messageCharge(account, message)));
+    charges.push(...entryCharges(account, await entries.takeAt(atMs)));
     if (charges.length < bounds.exportPageRows) continue;
-    yield { charges: await complete(charges, recordsSinceMs), next: { account, untilMs: atMs - 1 }, isAlone };
+    yield await pageUntil(atMs);
     charges = [];
   }
-  yield { charges: await complete(charges, recordsSinceMs), next: { account, untilMs: span.sinceMs - 1 }, isAlone };
+  yield await pageUntil(sinceMs);
 }
 
 /** Rows from the newest, a page at a time. */
@@ -210,17 +237,15 @@ class Feed<Row extends { atMs: number; seq: number }> {
   }
 }
 
-/** The charges of one millisecond: a message's record and entries have the same time. */
-function join(account: number, records: readonly StoredUsageRecord[], entries: readonly Entry[]): Charge[] {
+function messageCharge(account: number, { record, balancePaid, planPaid, writtenOff }: ChargedMessage): Charge {
+  const charge = emptyCharge('message', account, record.atMs, record.requestId);
+  return { ...charge, payer: record.payer, record, balancePaid, planPaid, writtenOff };
+}
+
+/** The charges of one millisecond: the entries of a message's end have the same time. */
+function entryCharges(account: number, entries: readonly Entry[]): Charge[] {
   const messages = new Map<string, Charge>();
   const charges: Charge[] = [];
-  for (const record of records) {
-    const charge = emptyCharge('message', account, record.atMs, record.requestId);
-    charge.record = record;
-    charge.payer = record.payer;
-    messages.set(record.requestId, charge);
-    charges.push(charge);
-  }
   for (const entry of entries) {
     const { kind, reference, atMs } = entry;
     if (kind !== 'usage' && kind !== 'write_off') {
@@ -264,61 +289,20 @@ function paidBy(party: number, { debit, credit, amount }: Entry): Nano {
   return credit === party ? -amount : 0;
 }
 
-/** The charges of an account's page with all their parts, without the messages that it paid for others. */
-async function completed(reading: Reading, charges: Charge[], recordsSinceMs: number): Promise<Charge[]> {
-  const paidElsewhere = charges.filter(({ record, payer, account }) => record !== null && payer !== account);
-  const payments = await paymentsOf(reading, paidElsewhere);
-  for (const charge of paidElsewhere)
-    for (const entry of payments.get(charge.requestId ?? '') ?? []) addParts(charge, entry);
-  // Records of messages that ended before were dropped before their entries.
-  const unknown = charges.filter(
-    ({ kind, record, atMs }) => kind === 'message' && record === null && atMs >= recordsSinceMs,
-  );
-  const senders = await sendersOf(reading, unknown);
-  const isOwn = ({ account, requestId }: Charge) => (senders.get(requestId ?? '') ?? account) === account;
-  const own = charges.filter(isOwn);
-  const all: (Charge | null)[] = [];
+/** Gives refunds and corrections the records of their messages, which may be of any time, and the accounts that sent these. */
+async function findRecords(reading: Reading, charges: readonly Charge[]): Promise<void> {
+  const aboutMessages = charges.filter(({ kind, requestId }) => kind !== 'message' && requestId !== null);
   const { exportReadsAtOnce } = bounds;
-  for (let at = 0; at < own.length; at += exportReadsAtOnce) {
-    const some = own.slice(at, at + exportReadsAtOnce);
-    all.push(...(await Promise.all(some.map((charge) => withRecord(reading, charge, recordsSinceMs)))));
+  for (let at = 0; at < aboutMessages.length; at += exportReadsAtOnce) {
+    const some = aboutMessages.slice(at, at + exportReadsAtOnce);
+    await Promise.all(some.map((charge) => findRecord(reading, charge)));
+    await nextTurn();
   }
-  return all.filter((charge) => charge !== null);
 }
 
-/** The charge with the record of its message, if it has none yet; null for a message of another account. */
-async function withRecord(reading: Reading, charge: Charge, recordsSinceMs: number): Promise<Charge | null> {
-  const { record, requestId, kind, account, atMs } = charge;
-  if (record !== null || requestId === null) return charge;
-  if (kind === 'message' && atMs < recordsSinceMs) return charge;
-  const found = await tried(reading, () => reading.sources.usage.getUsage(requestId)); // of a refund, it may be of any time
-  if (found === null) return charge;
-  if (kind === 'message' && found.account !== account) return null;
-  return { ...charge, record: found, account: found.account };
-}
-
-/** The entries by which other accounts paid for messages when they ended, by request id. */
-async function paymentsOf(reading: Reading, charges: readonly Charge[]): Promise<Map<string | null, Entry[]>> {
-  const { ledger } = reading.sources;
-  const places = new Map(charges.map(({ payer, atMs }) => [`${payer} ${atMs}`, { account: payer, atMs }]));
-  const read = (some: { account: number; atMs: number }[]) =>
-    tried(reading, () => ledger.listMessagePayments(some, reading.requester));
-  return Map.groupBy(await readAll([...places.values()], read), ({ reference }) => reference);
-}
-
-/** The accounts that sent messages, by request id. A message and its entries have the same time. */
-async function sendersOf(reading: Reading, charges: readonly Charge[]): Promise<Map<string, number>> {
-  const { usage } = reading.sources;
-  const times = [...new Set(charges.map(({ atMs }) => atMs))];
-  const found = await readAll(times, (some) => tried(reading, () => usage.listSenders(some, reading.requester)));
-  return new Map(found.map(({ requestId, account }) => [requestId, account]));
-}
-
-async function readAll<Place, Row>(places: readonly Place[], read: (some: Place[]) => Promise<Row[]>): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let at = 0; at < places.length; at += bounds.exportTimesAtOnce)
-    rows.push(...(await read(places.slice(at, at + bounds.exportTimesAtOnce))));
-  return rows;
+async function findRecord(reading: Reading, charge: Charge): Promise<void> {
+  const record = await tried(reading, () => reading.sources.usage.getUsage(charge.requestId ?? ''));
+  if (record !== null) Object.assign(charge, { record, account: record.account });
 }
 
 /** A read, repeated while the store is busy or restarts. */

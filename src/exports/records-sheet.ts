@@ -4,12 +4,12 @@ import { formatId } from '../base/ids.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames } from './names.ts';
-import { type Charge, type ChargedMessage, readCharges } from './read-charges.ts';
+import { type Charge, readCharges, type ShownRecord } from './read-charges.ts';
 import type { Sheet, SheetPage } from './sheet.ts';
 import { tagsText } from './tags-text.ts';
 
 interface RecordRow extends Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'> {
-  record: ChargedMessage;
+  record: ShownRecord;
   accountName: string | null;
   /** null: the reader may not see it. */
   payer: number | null;

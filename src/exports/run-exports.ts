@@ -12,6 +12,7 @@ import { Outpaced } from '../ledger/ledger.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { ExportNames, ExportQuestion, ExportSources, Place, Reading } from './export-question.ts';
 import { contentTypes, makeFile } from './make-file.ts';
+import { RecordsDropped } from './read-charges.ts';
 import { abortUpload, type S3Access, S3Failure, S3Object } from './s3.ts';
 import {
   dueOf,
@@ -250,7 +251,11 @@ async function sendObjects(
     signal.throwIfAborted();
     const { objects, place } = progress.run;
     const object = `${folderOf(access, schedule, progress.run)}/part-${String(objects.length + 1).padStart(5, '0')}.${schedule.format}`;
-    const sent = await sendObject(access, object, { reading, question, place }, progress);
+    const sent = await sendObject(access, object, { reading, question, place }, progress).catch(ofDroppedRecords);
+    if (sent === null) {
+      await progress.save({ objects: [], rows: 0, bytes: 0, place: null, upload: null });
+      continue;
+    }
     const { rows, bytes } = progress.run;
     await progress.save({
       objects: [...objects, object],
@@ -262,6 +267,12 @@ async function sendObjects(
     });
   }
   await sendManifest(access, schedule, progress.run);
+}
+
+/** All files of the run must agree on what they have by its records. */
+function ofDroppedRecords(failure: unknown): null {
+  if (failure instanceof RecordsDropped) return null;
+  throw failure;
 }
 
 interface Part {

@@ -12,11 +12,11 @@ export function csvWriter(columns: readonly AnyColumn[]): FileWriter {
     return lineOf(columns.map(({ name }) => name));
   };
   return {
-    write(rows) {
+    async write(rows) {
       const lines = rows.map((row) => lineOf(columns.map((column) => cellOf(column, row))));
       return Buffer.from(`${begin()}${lines.join('')}`);
     },
-    end: () => Buffer.from(begin()),
+    end: async () => Buffer.from(begin()),
   };
 }
 

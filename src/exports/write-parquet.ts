@@ -1,7 +1,8 @@
 // Writes rows as Parquet, with zstd. Amounts are DECIMAL with 9 fraction digits, so that sums are exact. One group of rows
 // is in memory at a time.
 
-import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import type { AnyColumn, CellValue, ColumnType } from './columns.ts';
 import type { FileWriter } from './file-writer.ts';
@@ -33,45 +34,56 @@ export function parquetWriter(columns: readonly AnyColumn[]): FileWriter {
     compressors: { ZSTD: (input) => Bun.zstdCompressSync(input) },
     createdBy: 'turnpike',
   });
-  // The values of each column, not the rows: these are larger, and a step of the event loop is shorter without their conversion.
-  let waiting: unknown[][] = columns.map(() => []);
+  // The values of each column, not the rows, which are larger.
+  let waiting: CellValue[][] = columns.map(() => []);
   let count = 0;
-  const writeGroup = () => {
-    const columnData = columns.map(
-      ({ name, type }, at): ColumnSource => ({
-        name,
-        data: waiting[at] ?? [],
-        offsetIndex: false,
-        statistics: type === 'time', // by which readers leave groups out
-      }),
-    );
-    parquet.write({ columnData, rowGroupSize: count });
-    compact(parquet);
+  /** Column by column, so that no step of the event loop is long. The library makes a group of each. */
+  const writeGroup = async () => {
+    const groups = parquet.row_groups.length;
+    for (const [at, { name, type }] of columns.entries()) {
+      const data = (waiting[at] ?? []).map((value) => parquetValue(type, value));
+      const statistics = type === 'time'; // by which readers leave groups out
+      parquet.write({ columnData: [{ name, data, offsetIndex: false, statistics }], rowGroupSize: count });
+      await nextTurn();
+    }
+    joinGroups(parquet, groups, count);
     waiting = columns.map(() => []);
     count = 0;
   };
   return {
-    write(rows) {
-      for (const [at, column] of columns.entries())
-        for (const row of rows) waiting[at]?.push(parquetValue(column.type, column.of(row)));
+    async write(rows) {
+      for (const [at, column] of columns.entries()) for (const row of rows) waiting[at]?.push(column.of(row));
       count += rows.length;
-      if (count >= bounds.exportGroupRows) writeGroup();
+      if (count >= bounds.exportGroupRows) await writeGroup();
       return take(bytes);
     },
-    end() {
-      if (count > 0) writeGroup();
+    async end() {
+      if (count > 0) await writeGroup();
       parquet.finish();
       return take(bytes);
     },
   };
 }
 
-/** The footer describes every column of every group and stays in memory until the end, so it has only what is required. */
-function compact(parquet: ParquetWriter): void {
+/**
+ * Makes one group of those from `first` on, a column each. The footer describes every column of every group and stays in memory until
+ * the end, so it has only what is required.
+ */
+function joinGroups(parquet: ParquetWriter, first: number, rows: number): void {
   parquet.pendingIndexes.length = 0; // there are none
-  const first = parquet.row_groups[0]?.columns ?? [];
-  for (const [at, { meta_data: about }] of parquet.row_groups.at(-1)?.columns.entries() ?? []) {
-    const same = first[at]?.meta_data;
+  const parts = parquet.row_groups.splice(first);
+  const bytesOf = (of: 'total_byte_size' | 'total_compressed_size') =>
+    parts.reduce((sum, part) => sum + (part[of] ?? 0n), 0n);
+  const columns = parts.flatMap((part) => part.columns);
+  parquet.row_groups.push({
+    columns,
+    num_rows: BigInt(rows),
+    total_byte_size: bytesOf('total_byte_size'),
+    total_compressed_size: bytesOf('total_compressed_size'),
+  });
+  parquet.num_rows -= BigInt(rows * (parts.length - 1));
+  for (const [at, { meta_data: about }] of columns.entries()) {
+    const same = parquet.row_groups[0]?.columns[at]?.meta_data;
     if (about === undefined || same === undefined) continue;
     about.path_in_schema = same.path_in_schema;
     delete about.encoding_stats;

@@ -171,7 +171,7 @@ export class ModelLists {
     const endpoint = { ...address, credential: source.credential };
     const signal = AbortSignal.timeout(bounds.modelListMsMax);
     const given = (await this.#kinds.get(settings.kind)?.listModels?.(endpoint, signal)) ?? [];
-    const usable = [...new Set(given)].filter((name) => name !== '' && !DOT_SEGMENT.test(name));
+    const usable = [...new Set(given.map(({ name }) => name))].filter((name) => name !== '' && !DOT_SEGMENT.test(name));
     // Some servers have an empty list while they start.
     if (usable.length === 0 && models !== null && models > 0) throw new ProviderFault('failed', 'its list is empty');
     return { ...source, names: usable.slice(0, bounds.modelListNamesMax).sort() };

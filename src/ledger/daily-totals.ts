@@ -10,13 +10,14 @@ export class DailyTotals {
   count(record: UsageRecord, sign: 1 | -1): void {
     const identity = identityOf(record);
     const isCosted = record.providerCost !== null;
-    const { dayMs, account, key, model, provider, person, tagSet } = identity;
+    const { dayMs, account, key, model, provider, group, person, tagSet } = identity;
     this.add(nameOf(identity), {
       dayMs,
       account,
       key,
       model,
       provider,
+      group,
       person,
       tagSet,
       messages: sign,
@@ -60,17 +61,18 @@ export class DailyTotals {
   }
 }
 
-type Identity = Pick<DailyTotal, 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'person' | 'tagSet'>;
+type Identity = Pick<DailyTotal, 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tagSet'>;
 
-/** The total that counts a record. Before version 20, they distinguished days, accounts, keys and models only. */
+/** The total that counts a record. Before version 20, they distinguished days, accounts, keys and models only; groups since version 26. */
 export function identityOf(record: UsageRecord): Identity {
   const { atMs, account, key, model, tagSet } = record;
+  const group = record.totalsLackGroup ? '' : record.group;
   const provider = tagSet === null ? '' : (record.provider ?? '');
   const person = tagSet === null ? 0 : (record.person ?? 0);
   const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
-  return { dayMs, account, key, model, provider, person, tagSet: tagSet ?? 0 };
+  return { dayMs, account, key, model, provider, group, person, tagSet: tagSet ?? 0 };
 }
 
-export function nameOf({ dayMs, account, key, model, provider, person, tagSet }: Identity): string {
-  return `${dayMs} ${account} ${key} ${person} ${tagSet} ${provider}\n${model}`;
+export function nameOf({ dayMs, account, key, model, provider, group, person, tagSet }: Identity): string {
+  return `${dayMs} ${account} ${key} ${person} ${tagSet} ${provider}\n${group}\n${model}`;
 }

@@ -98,7 +98,6 @@ export type {
   BudgetReading,
   CallerMeters,
   CallerQuestion,
-  EndedPlace,
   Entry,
   EntryKind,
   EntryPage,

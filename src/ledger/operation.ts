@@ -121,6 +121,8 @@ export interface UsageRecord extends Attribution {
   firstTokenMs: number | null;
   /** Set by the ledger when the message ends, and never changed. null in older records. */
   meters: UsageMeters | null;
+  /** In records of before version 26: the daily totals count it without its group. */
+  totalsLackGroup?: true;
 }
 
 /** The fields known when the message is admitted. Without those of an attribution, it has none. */

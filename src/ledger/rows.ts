@@ -235,6 +235,8 @@ export interface DailyTotal {
   model: string;
   /** '': none, or unknown. */
   provider: string;
+  /** '': unknown. */
+  group: string;
   /** 0: nobody's. */
   person: number;
   tagSet: number;

@@ -220,12 +220,6 @@ export interface EntryPage {
   limit: number;
 }
 
-/** The account that paid for a message, and when the message ended. */
-export interface EndedPlace {
-  account: number;
-  atMs: number;
-}
-
 /** Sums over all open holds, for monitoring. */
 export interface OpenHolds {
   count: number;
@@ -279,8 +273,6 @@ export interface LedgerReader {
   openMessage(requestId: string): Promise<{ account: number; key: number } | null>;
   /** Newest first. */
   listEntries(page: EntryPage, requester?: Requester): Promise<Entry[]>;
-  /** Entries by which accounts paid for messages, or wrote them off, at the times at which these ended. A bounded number of places. */
-  listMessagePayments(places: readonly EndedPlace[], requester?: Requester): Promise<Entry[]>;
   /** One account's holds by id, which is in time order. Scans all open holds of the installation. */
   listHolds(page: HoldPage, requester?: Requester): Promise<OpenHold[]>;
 }

@@ -3,9 +3,10 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { type JsonObject, objectOf, pauseAfter, type StreamEvent, textOf, tierOf } from '../wire/wire.ts';
+import { type JsonObject, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
+import type { ModelPage, OfferedModel } from './offered-models.ts';
 import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
 import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
 import { ProviderFault } from './provider.ts';
@@ -37,21 +38,7 @@ export interface Api {
   /** The protocol in which clients may write to it themselves; absent: the provider's kind. */
   native?: string;
   /** The models of a list; null for anything but a list. */
-  readModels(answer: JsonObject): ModelPage | null;
-}
-
-/** The first page of a provider's models. */
-export interface ModelPage {
-  names: readonly string[];
-  /** There are further pages. */
-  hasMore: boolean;
-}
-
-/** The page of an API whose lists are like OpenAI's and Anthropic's. */
-export function readModelPage({ data: models, has_more: hasMore }: JsonObject): ModelPage | null {
-  return Array.isArray(models)
-    ? { names: models.map((one) => textOf(objectOf(one)['id'])), hasMore: hasMore === true }
-    : null;
+  readModels(answer: JsonObject, endpoint: Pick<ProviderEndpoint, 'baseUrl'>): ModelPage | null;
 }
 
 /** Sends and reads one attempt. Faults and replies may repeat the credential. */
@@ -282,17 +269,22 @@ async function request(
 }
 
 /** Throws ProviderFault (failed). */
-async function readModels(api: Api, listed: Response, signal: AbortSignal): Promise<ModelPage> {
-  const page = api.readModels((await readObject(listed, signal)).value);
+async function readModels(
+  api: Api,
+  provider: ProviderEndpoint,
+  listed: Response,
+  signal: AbortSignal,
+): Promise<ModelPage> {
+  const page = api.readModels((await readObject(listed, signal)).value, provider);
   if (page !== null) return page;
   throw new ProviderFault('failed', 'it answered with JSON that is not a list of models');
 }
 
-/** The names of the first page. Throws ProviderFault. */
-async function listModels(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<readonly string[]> {
+/** The models of the first page. Throws ProviderFault. */
+async function listModels(api: Api, provider: ProviderEndpoint, signal: AbortSignal): Promise<readonly OfferedModel[]> {
   const listed = await request(api, provider, api.modelsPath, null, signal);
   if (!listed.ok) throw await readFault(listed, signal, api.mapFault);
-  return (await readModels(api, listed, signal)).names;
+  return (await readModels(api, provider, listed, signal)).models;
 }
 
 /** Lists the models, or sends an invalid request if there is no list. Throws ProviderFault. */
@@ -300,8 +292,8 @@ async function probeApi(api: Api, provider: ProviderEndpoint, signal: AbortSigna
   const { modelsPath, messagePath, mapFault } = api;
   const listed = await request(api, provider, modelsPath, null, signal);
   if (listed.ok) {
-    const { names, hasMore } = await readModels(api, listed, signal);
-    return { status: listed.status, models: hasMore ? null : names.length };
+    const { models, hasMore } = await readModels(api, provider, listed, signal);
+    return { status: listed.status, models: hasMore ? null : models.length };
   }
   const fault = await readFault(listed, signal, mapFault);
   if (messagePath === null || !MISSING_STATUSES.includes(listed.status)) throw fault;

@@ -3,6 +3,7 @@
 import { bounds } from '../config/config.ts';
 import { redactCredential } from './hide-credential.ts';
 import { UNREAD } from './http-api.ts';
+import type { OfferedModel } from './offered-models.ts';
 import { type FaultKind, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from './provider.ts';
 
 export interface ProbeResult {
@@ -36,13 +37,31 @@ export async function probeProvider(
     return { ok: true, status, models, ms: elapsed(), fault: null, message };
   } catch (thrown) {
     const fault = asFault(thrown, msMax);
-    // One line of bounded length, without the credential.
-    const message = redactCredential(wordsOfFault(fault, endpoint), endpoint.credential)
-      .replace(/\p{Cc}+/gu, ' ')
-      .slice(0, bounds.providerProbeCharactersMax);
+    const message = shownToOperator(fault, endpoint);
     const kind = fault.kind === 'aborted' ? 'timeout' : fault.kind;
     return { ok: false, status: fault.status, ms: elapsed(), fault: kind, message, models: null };
   }
+}
+
+/** The provider's models, or why they cannot be read, for the operator; null: the kind has no list. Never throws. */
+export async function readOffer(
+  provider: Provider | undefined,
+  endpoint: ProviderEndpoint,
+  msMax: number = bounds.modelListMsMax,
+): Promise<readonly OfferedModel[] | string | null> {
+  if (provider?.listModels === undefined) return null;
+  try {
+    return await provider.listModels(endpoint, AbortSignal.timeout(msMax));
+  } catch (thrown) {
+    return shownToOperator(asFault(thrown, msMax), endpoint);
+  }
+}
+
+/** One line of bounded length, without the credential. */
+function shownToOperator(fault: ProviderFault, endpoint: ProviderEndpoint): string {
+  return redactCredential(wordsOfFault(fault, endpoint), endpoint.credential)
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, bounds.providerProbeCharactersMax);
 }
 
 function asFault(thrown: unknown, msMax: number): ProviderFault {

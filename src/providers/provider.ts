@@ -4,6 +4,7 @@ import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type { JsonObject, MessageRequest, PlainDeltas, PricedTier, StreamEvent } from '../wire/wire.ts';
 import type { Abilities } from './abilities.ts';
+import type { OfferedModel } from './offered-models.ts';
 
 export interface ProviderEndpoint {
   name: string;
@@ -159,8 +160,8 @@ export interface Provider {
   ignores?(attempt: Attempt): readonly string[];
   /** Abilities of a model; null or absent: not known. */
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
-  /** The names of models, at least of the first page; absent: the kind has no list. Throws ProviderFault. */
-  listModels?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<readonly string[]>;
+  /** The models, at least of the first page; absent: the kind has no list. Throws ProviderFault. */
+  listModels?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<readonly OfferedModel[]>;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

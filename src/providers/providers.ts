@@ -11,7 +11,8 @@ import { sandbox } from './sandbox/sandbox.ts';
 import { vertex } from './vertex/vertex.ts';
 
 export { type Abilities, THINKING_TYPES } from './abilities.ts';
-export { type ProbeResult, probeProvider } from './probe-provider.ts';
+export type { OfferedModel, OfferedRates } from './offered-models.ts';
+export { type ProbeResult, probeProvider, readOffer } from './probe-provider.ts';
 export {
   type Attempt,
   type EventReceiver,

@@ -22,7 +22,7 @@ export {
   type UsageSearch,
   usageRankings,
 } from './usage-search.ts';
-export type { SentMessage, UsageStore } from './usage-store.ts';
+export type { ChargedMessage, ChargedRecord, UsageStore } from './usage-store.ts';
 export { SummarySum, type UsageSummaryQuestion } from './usage-summary.ts';
 export {
   stepMs,

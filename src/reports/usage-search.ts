@@ -36,6 +36,7 @@ export interface UsageFilter {
   /** The code of the error that the client got. */
   errorCode: string | null;
   provider: string | null;
+  group: string | null;
   isStream: boolean | null;
   costMin: Nano | null;
   tag: TagFilter | null;
@@ -52,6 +53,7 @@ export const NO_FILTER: UsageFilter = Object.freeze({
   status: null,
   errorCode: null,
   provider: null,
+  group: null,
   isStream: null,
   costMin: null,
   tag: null,

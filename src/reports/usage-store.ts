@@ -1,5 +1,6 @@
 // The store interface of reports on usage. Implemented in storage/.
 
+import type { Nano } from '../base/money.ts';
 import type { Requester } from '../base/timers.ts';
 import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
@@ -7,18 +8,35 @@ import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
 import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
 
-/** A message and the account that sent it. */
-export interface SentMessage {
-  requestId: string;
+/** A record without its longest parts, which no file has. */
+export type ChargedRecord = Omit<StoredUsageRecord, 'rates' | 'attempts' | 'meters' | 'error'>;
+
+/** A message, with the parts that balance and plan paid, and that nobody could pay, when it ended: before refunds and corrections. */
+export interface ChargedMessage {
+  seq: number;
+  atMs: number;
+  record: ChargedRecord;
+  balancePaid: Nano;
+  planPaid: Nano;
+  writtenOff: Nano;
+}
+
+/** A page of the messages of an account. The times are inclusive. */
+export interface ChargedPage {
   account: number;
+  sinceMs: number;
+  untilMs: number;
+  /** Cursor: the seq of the last record seen. */
+  before: number | null;
+  limit: number;
 }
 
 export interface UsageStore {
   /** Newest first. Throws invalid_request if the actor created too many keys for one list. */
   listUsage(page: UsagePage, requester?: Requester): Promise<StoredUsageRecord[]>;
   getUsage(requestId: string): Promise<StoredUsageRecord | null>;
-  /** Every message that ended at one of these times, in milliseconds. A bounded number of times. */
-  listSenders(timesMs: readonly number[], requester?: Requester): Promise<SentMessage[]>;
+  /** Newest first, also of messages for which others paid. Each is read in one statement with what was given back for it. */
+  listCharged(page: ChargedPage, requester?: Requester): Promise<ChargedMessage[]>;
   /**
    * Sums of the daily totals, and of the records of days that exact times divide. Throws invalid_request if there are too many
    * totals to add up, or the records of the last day are no longer stored.

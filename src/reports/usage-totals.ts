@@ -1,9 +1,9 @@
-// Usage totals by day, account, key, person, provider, model or tag, or by two of them. Sums are bigints, because they may exceed a safe integer. Provider cost
+// Usage totals by day, account, key, person, group, provider, model or tag, or by two of them. Sums are bigints, because they may exceed a safe integer. Provider cost
 // is known only for some messages, and margins cover only those.
 
 import type { Nano } from '../base/money.ts';
 
-export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'person', 'tag'] as const;
+export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'group', 'person', 'tag'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];
 /** Totals of records know more than the daily totals. */
 export const recordGroupings = [...totalsGroupings, 'session', 'agent'] as const;
@@ -30,6 +30,8 @@ export interface TotalsQuestion {
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;
   model: string | null;
+  /** Only messages that this group sold. Absent: all. */
+  group?: string | null;
   /** Both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;
@@ -47,6 +49,8 @@ export interface UsageTotal {
   model: string | null;
   /** null also without one, and where the totals do not know it. */
   provider: string | null;
+  /** As of a provider. */
+  group: string | null;
   person: number | null;
   /** The value of the tag. */
   tag: string | null;
@@ -173,6 +177,7 @@ const memberOf = {
   key: 'key',
   account: 'account',
   provider: 'provider',
+  group: 'group',
   person: 'person',
   tag: 'tag',
   session: 'session',
@@ -190,6 +195,7 @@ function namesOf(part: Names, by: readonly (RecordGrouping | null)[]): Names {
     key: isBy('key') ? part.key : null,
     model: isBy('model') ? part.model : null,
     provider: isBy('provider') ? part.provider : null,
+    group: isBy('group') ? part.group : null,
     person: isBy('person') ? part.person : null,
     tag: isBy('tag') ? part.tag : null,
     session: isBy('session') ? part.session : null,
@@ -215,6 +221,7 @@ export function emptyTotal(): UsageTotal {
     key: null,
     model: null,
     provider: null,
+    group: null,
     person: null,
     tag: null,
     session: null,
@@ -267,6 +274,6 @@ function compareNames(one: UsageTotal, other: UsageTotal): number {
   return difference || (wordsOf(one) < wordsOf(other) ? -1 : 1);
 }
 
-function wordsOf({ dayMs, model, provider, person, tag, session, agent }: UsageTotal): string {
-  return [model, provider, tag, session, agent, person, dayMs].map((name) => name ?? '').join('\n');
+function wordsOf({ dayMs, model, provider, group, person, tag, session, agent }: UsageTotal): string {
+  return [model, provider, group, tag, session, agent, person, dayMs].map((name) => name ?? '').join('\n');
 }

@@ -57,7 +57,7 @@ import { BodiesInFlight, LoopDelay } from '../http/http.ts';
 import { type Bundle, Outpaced } from '../ledger/ledger.ts';
 import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observability/observability.ts';
 import { updatePlans } from '../payments/payments.ts';
-import { canConnect, probeProvider, providerKinds } from '../providers/providers.ts';
+import { canConnect, probeProvider, providerKinds, readOffer } from '../providers/providers.ts';
 import type { AgentEndpoints, PublicDependencies } from '../public-api/public-api.ts';
 import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import {
@@ -214,6 +214,11 @@ function adminCatalog({ store, holder, catalogReader, gateway }: AdminParts): Ad
   };
 }
 
+const providerQuestions: Pick<AdminDependencies, 'probe' | 'readOffer'> = {
+  probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
+  readOffer: (provider) => readOffer(providerKinds.get(provider.kind), provider),
+};
+
 export function makeAdmin(parts: AdminParts): AdminApi {
   const { gateway, store, hashesOf, holder, token, version, moveAdmin } = parts;
   const { log, metrics } = parts.observers;
@@ -258,7 +263,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     catalog: adminCatalog(parts),
     moveAdmin,
     providerKinds: [...providerKinds.keys()],
-    probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider),
+    ...providerQuestions,
     capabilitiesOf: (model) => capabilitiesOf(model, holder.current, providerKinds),
     health: (provider) => metrics.health(provider),
     listState: (provider) => gateway.modelLists.stateOf(provider),

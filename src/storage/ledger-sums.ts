@@ -32,7 +32,14 @@ export interface SumRows {
   unbalanced: { request_id: string }[];
   strangeEntries: { seq: Whole }[];
   carried: RowOf<'high' | 'low'>[];
-  unequalTotals: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string; provider: string }[];
+  unequalTotals: {
+    day_ms: Whole;
+    account_id: Whole;
+    key_id: Whole;
+    model: string;
+    provider: string;
+    group_name: string;
+  }[];
   withoutMeters: { kind: 'acct' | 'key' | 'person'; id: Whole }[];
   wrongMonths: { id: Whole; month_ms: Whole }[];
   holds: HoldsTable[];
@@ -264,7 +271,7 @@ const CARRIED = `
   SELECT COALESCE(SUM(amount / 4294967296 * sign), 0) AS high, COALESCE(SUM(amount % 4294967296 * sign), 0) AS low
   FROM (SELECT amount, CASE WHEN credit = 6 THEN 1 ELSE -1 END AS sign FROM entries WHERE kind = 'carried_forward') moved`;
 
-const TOTAL_GROUP = 'day_ms, account_id, key_id, model, provider, person_id, tag_set';
+const TOTAL_GROUP = 'day_ms, account_id, key_id, model, provider, group_name, person_id, tag_set';
 const TOTAL_SUMS = [
   'messages',
   'input_tokens',
@@ -281,12 +288,13 @@ const TOTALS = `${TOTAL_GROUP}, ${TOTAL_SUMS.join(', ')}`;
 
 // Totals are kept longer than records. Each group appears once per side; a group on one side only is a difference. A
 // correction to another model leaves a total of zero messages. A group may have two rows: while nodes of the release before version 20
-// run, also theirs. Records without a tag set are of before version 20.
+// run, also theirs. Records without a tag set are of before version 20; totals know
+// the groups of records since version 26.
 const UNEQUAL_TOTALS = `
   WITH records AS (
     SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model,
       COALESCE(provider, '') AS provider, COALESCE(person_id, 0) AS person_id, COALESCE(tag_set, 0) AS tag_set,
-      COUNT(*) AS messages,
+      CASE WHEN group_in_totals IS NULL THEN '' ELSE group_name END AS group_name, COUNT(*) AS messages,
       SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
       SUM(cache_read_tokens) AS cache_read_tokens,
       SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
@@ -294,10 +302,11 @@ const UNEQUAL_TOTALS = `
       COUNT(provider_cost) AS costed_messages,
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
     FROM usage_records WHERE at_ms >= $1
-    GROUP BY 1, account_id, key_id, model, COALESCE(provider, ''), COALESCE(person_id, 0), COALESCE(tag_set, 0)),
+    GROUP BY 1, account_id, key_id, model, COALESCE(provider, ''), COALESCE(person_id, 0), COALESCE(tag_set, 0),
+      CASE WHEN group_in_totals IS NULL THEN '' ELSE group_name END),
   totals AS (SELECT ${TOTAL_GROUP}, ${TOTAL_SUMS.map((name) => `SUM(${name}) AS ${name}`).join(', ')}
     FROM daily_totals WHERE day_ms >= $1 GROUP BY ${TOTAL_GROUP} HAVING SUM(messages) <> 0 OR SUM(cost) <> 0)
-  SELECT DISTINCT day_ms, account_id, key_id, model, provider FROM (
+  SELECT DISTINCT day_ms, account_id, key_id, model, provider, group_name FROM (
     SELECT * FROM (SELECT ${TOTALS} FROM records EXCEPT SELECT ${TOTALS} FROM totals) recorded
     UNION ALL
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal

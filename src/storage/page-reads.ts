@@ -1,20 +1,9 @@
 // Pages of journal entries and audit records, newest first, each by an index.
 
 import type { AuditStore } from '../audit/audit.ts';
-import { bounds } from '../config/config.ts';
 import type { Entry, EntryPage, LedgerReader } from '../ledger/ledger.ts';
 import { newestFirst as newestEntryFirst } from '../ledger/ledger.ts';
-import {
-  Bindings,
-  columnsAs,
-  type IndexRange,
-  LAST,
-  newestFirst,
-  numbers,
-  type Position,
-  pageStarts,
-  type SqlReader,
-} from './sql-reader.ts';
+import { Bindings, columnsAs, newestFirst, numbers, type Position, pageStarts, type SqlReader } from './sql-reader.ts';
 import { type AuditTable, givenBackKinds, OF_MESSAGE_LATER, readAuditRow } from './tables.ts';
 
 export function auditReads(on: SqlReader): Pick<AuditStore, 'listAudit'> {
@@ -59,7 +48,7 @@ const ENTRY_INDEXES = {
   entries_of_message: { columns: ['reference', 'kind'], where: [OF_MESSAGE_LATER] },
 };
 
-export function entryReads(on: SqlReader): Pick<LedgerReader, 'listEntries' | 'listMessagePayments'> {
+export function entryReads(on: SqlReader): Pick<LedgerReader, 'listEntries'> {
   const startOf = pageStarts(on, 'entries');
   const columns = entryColumnsOn(on);
   // Few entries of an account share a millisecond, and fewer a message.
@@ -101,24 +90,6 @@ export function entryReads(on: SqlReader): Pick<LedgerReader, 'listEntries' | 'l
       else if (message !== undefined) rows.push(...(await listOfMessage(message, page, start)));
       else rows.push(...(await list('entries_of_account', [account], page, start)));
       return rows.map(readEntry).sort(newestEntryFirst).slice(0, page.limit);
-    },
-    async listMessagePayments(places) {
-      const rows = await on.readEach<EntryTable>(
-        places.map(({ account, atMs }) => [account, atMs]),
-        ([account = '', atMs = ''], bindings) => {
-          const range: IndexRange = {
-            table: 'entries',
-            index: 'entries_of_account',
-            equal: [['account_id', account]],
-            order: ['at_ms', 'seq'],
-            direction: 'DESC',
-            after: [atMs, bindings.add(LAST)],
-            upTo: [atMs],
-          };
-          return `SELECT ${columns} ${on.range(range, bindings)} LIMIT ${bindings.add(bounds.endingsPerMsMax)}`;
-        },
-      );
-      return rows.filter(({ kind }) => kind === 'usage' || kind === 'write_off').map(readEntry);
     },
   };
 }

@@ -96,6 +96,8 @@ function groupsOf(on: SqlReader, { groupings, tagName = null }: SumQuestion): [v
         return [];
       case 'provider':
         return [[on.jsonText('r.details', detailPaths.provider), 'provider']];
+      case 'group':
+        return [['r.group_name', 'group_name']];
       case 'person':
         return [[on.number('r.person_id'), 'person_id']];
       case 'session':
@@ -142,7 +144,14 @@ export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: Search
     retainedSince,
     readRange(question, groupings) {
       const { days, edges } = divideRange(question);
-      const of = { ...NO_FILTER, outcome: null, ...question, tag: question.tag ?? null, groupings };
+      const of = {
+        ...NO_FILTER,
+        outcome: null,
+        ...question,
+        tag: question.tag ?? null,
+        group: question.group ?? null,
+        groupings,
+      };
       const isByDay = groupings.includes('day');
       let countedSinceMs = 0;
       const read = async function* () {

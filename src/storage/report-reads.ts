@@ -45,7 +45,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
 
 const names: Readonly<Record<keyof ReportReads, true>> = {
   listUsage: true,
-  listSenders: true,
+  listCharged: true,
   searchUsage: true,
   rankUsage: true,
   summarizeUsage: true,
@@ -53,7 +53,6 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   topUsage: true,
   readTimeline: true,
   listEntries: true,
-  listMessagePayments: true,
   listHolds: true,
   readMonth: true,
   listAudit: true,

@@ -402,10 +402,7 @@ function installationReads(
   };
 }
 
-type MeterReads = Omit<
-  LedgerReader,
-  'listEntries' | 'listMessagePayments' | 'listHolds' | 'personMeters' | keyof RowReads
->;
+type MeterReads = Omit<LedgerReader, 'listEntries' | 'listHolds' | 'personMeters' | keyof RowReads>;
 
 function meterReads(on: SqlReader): MeterReads {
   const account = on.prepare<AccountMetersTable>(

@@ -374,7 +374,9 @@ const exportRun = object<ExportRunDocument>({
   rows: whole,
   bytes: whole,
   objects: texts,
-  place: nullable(object<NonNullable<ExportRun['place']>>({ account: whole, untilMs: whole })),
+  place: nullable(
+    object<NonNullable<ExportRun['place']>>({ account: whole, untilMs: whole, recordsSinceMs: optional(whole) }),
+  ),
   isRead: flag,
   upload: nullable(object<NonNullable<ExportRun['upload']>>({ object: text, id: text })),
 });

@@ -34,7 +34,7 @@ const VERSION = 2;
 type Meters = NonNullable<UsageRecord['meters']>;
 
 const reading = object<NonNullable<Meters['quota']>>({ limit: whole, period, before: whole, after: whole });
-const usageRecord = object<UsageRecord>({
+const usageRecord = object<Omit<UsageRecord, 'totalsLackGroup'>>({
   requestId: text,
   atMs: whole,
   account: whole,

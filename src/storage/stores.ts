@@ -120,7 +120,7 @@ export interface Stores {
 export type ReportReads = Omit<UsageStore, 'getUsage'> &
   Pick<AccountStore, 'sortAccounts' | 'sortKeys'> &
   MonthStore &
-  Pick<LedgerReader, 'listEntries' | 'listMessagePayments' | 'listHolds'> &
+  Pick<LedgerReader, 'listEntries' | 'listHolds'> &
   Pick<AuditStore, 'listAudit'> &
   Pick<EventStore, 'listEvents'> &
   Pick<DeliveryStore, 'listDeliveries'> &

@@ -141,6 +141,7 @@ export function readUsageRecord(row: UsageTable): StoredUsageRecord {
     providerCost: row.provider_cost,
     session: row.session,
     tagSet: row.tag_set,
+    ...(row.group_in_totals === null && { totalsLackGroup: true as const }),
     ...readDetails(
       readOr(documents.usageDetails, row.details, () => NO_DETAILS),
       row.account_id,
@@ -179,7 +180,12 @@ export const givenBackKinds = ['correction', 'refund'] as const;
 export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (kind = 'correction' OR kind = 'refund')";
 
 /** The balance change of the entry's account. */
-export const CHANGE = 'CASE WHEN credit = account_id THEN amount WHEN debit = account_id THEN -amount ELSE 0 END';
+export const CHANGE = changeOf('account_id');
+
+/** The change of a party by an entry. `party` is its number or a column. */
+export function changeOf(party: number | string): string {
+  return `CASE WHEN credit = ${party} THEN amount WHEN debit = ${party} THEN -amount ELSE 0 END`;
+}
 
 /** The amount that the account's balance paid for a message when it ended. A plan's part has another debit. */
 export const BALANCE_PAID = "CASE WHEN kind = 'usage' AND debit = account_id THEN amount ELSE 0 END";
@@ -317,10 +323,11 @@ export const usageColumns = columnsFor<Ending>()([
   whole('tag_set', ({ record }) => record.tagSet),
   /** Under which the daily totals count it. */
   text('provider', ({ record }) => (record.tagSet === null ? null : record.provider)),
+  whole('group_in_totals', ({ record }) => (record.totalsLackGroup ? null : 1)),
 ]);
 
 /** The columns that identify a daily total. */
-export const TOTAL_NAMES = 7;
+export const TOTAL_NAMES = 8;
 
 /** The first ones identify the total; the others are added to the stored values. */
 export const totalColumns: readonly Column<DailyTotal>[] = [
@@ -329,6 +336,7 @@ export const totalColumns: readonly Column<DailyTotal>[] = [
   whole('key_id', (row) => row.key),
   text('model', (row) => row.model),
   text('provider', (row) => row.provider),
+  text('group_name', (row) => row.group),
   whole('person_id', (row) => row.person),
   whole('tag_set', (row) => row.tagSet),
   whole('messages', (row) => row.messages),

@@ -17,7 +17,7 @@ import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
-type Column = 'day_ms' | 'account_id' | 'key_id' | 'model' | 'provider' | 'person_id' | 'tag_set';
+type Column = 'day_ms' | 'account_id' | 'key_id' | 'model' | 'provider' | 'group_name' | 'person_id' | 'tag_set';
 
 /** Columns of each grouping; `all` is everything except the day. */
 export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Column[]>> = {
@@ -26,6 +26,7 @@ export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Colu
   key: ['account_id', 'key_id'],
   account: ['account_id'],
   provider: ['provider'],
+  group: ['group_name'],
   person: ['person_id'],
   tag: ['account_id', 'tag_set'],
   all: ['account_id', 'key_id', 'model'],
@@ -63,6 +64,7 @@ export interface TotalsRow {
   key_id?: number;
   model?: string;
   provider?: string | null;
+  group_name?: string | null;
   person_id?: number | null;
   tag_set?: number;
   /** The set of tags, as JSON; null: none, or one that is not stored. */
@@ -92,6 +94,7 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
     key: row.key_id ?? null,
     model: row.model ?? null,
     provider: row.provider || null,
+    group: row.group_name || null,
     person: row.person_id || null,
     tag: row.tag ?? null,
     session: row.session ?? null,
@@ -143,7 +146,7 @@ export function totalsReads(
   };
 }
 
-const FURTHER = ['provider', 'person_id', 'tag_set'] as const;
+const FURTHER = ['provider', 'group_name', 'person_id', 'tag_set'] as const;
 
 export function groupingsOf({ groupBy, thenBy = null }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
   return thenBy === null ? [groupBy] : [groupBy, thenBy];
@@ -160,7 +163,7 @@ const ORDERS = {
   key_id: { index: 'totals_of_key', order: ['day_ms', 'model', ...FURTHER] },
 } as const;
 
-const NO_FURTHER = { provider: '', person_id: 0, tag_set: 0 };
+const NO_FURTHER = { provider: '', group_name: '', person_id: 0, tag_set: 0 };
 const beforeAll = { day_ms: -1, account_id: 0, key_id: 0, model: '', ...NO_FURTHER };
 
 /** The last row of a run is looked up first: summing a range is several times as fast as summing a number of rows. */
@@ -206,13 +209,14 @@ async function lastOfRun(on: SqlReader, owner: ScopeOwner, run: Run, runRows: nu
 }
 
 function sumRun(on: SqlReader, owner: ScopeOwner, run: Run, question: Question): Promise<TotalsRow[]> {
-  const { columns, model } = question;
+  const { columns, model, group = null } = question;
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run, true);
   // As an expression: with a constant column inside the order of its index, SQLite sorts the run.
   const ofModel = model === null ? '' : ` AND COALESCE(r.model, '') = ${bindings.add(model)}`;
   const by = isTagged(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
-  const ofRun = `${rows}${ofModel}`;
+  const ofGroup = group === null ? '' : ` AND COALESCE(r.group_name, '') = ${bindings.add(group)}`;
+  const ofRun = `${rows}${ofModel}${ofGroup}`;
   const parts = partsOf(on, owner, by);
   const sums =
     parts === null
@@ -328,11 +332,11 @@ function totalsRange(
   );
 }
 
+const isText = (column: Column) => column === 'model' || column === 'provider' || column === 'group_name';
+
 /** Columns of totals, integers as numbers. */
 export function shown(on: Pick<SqlReader, 'number'>, columns: readonly Column[]): string {
-  return columns
-    .map((column) => (column === 'model' || column === 'provider' ? `r.${column}` : numbers(on, column)))
-    .join(', ');
+  return columns.map((column) => (isText(column) ? `r.${column}` : numbers(on, column))).join(', ');
 }
 
 function startOfDay(atMs: number): number {

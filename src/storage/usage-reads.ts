@@ -1,23 +1,23 @@
 // Lists and searches of usage records, newest first, each by the index of its scope.
 
+import { integerOf } from '../base/checked-number.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { StoredUsageRecord } from '../ledger/ledger.ts';
-import type { SentMessage, UsagePage, UsageStore } from '../reports/reports.ts';
+import { type StoredUsageRecord, systemAccounts } from '../ledger/ledger.ts';
+import type { ChargedMessage, UsagePage, UsageStore } from '../reports/reports.ts';
 import { isOfActor, keysOfActor } from './keys-of-actor.ts';
 import {
   Bindings,
   comparePositions,
   type IndexRange,
-  LAST,
   numbers,
   type Position,
   type PositionRow,
   pageStarts,
   type SqlReader,
 } from './sql-reader.ts';
-import { readText, readUsageRecord, type UsageTable, usageColumns } from './tables.ts';
+import { changeOf, OF_MESSAGE_LATER, readText, readUsageRecord, type UsageTable, usageColumns } from './tables.ts';
 
 /** The records that a query covers. */
 export type UsageScope =
@@ -175,7 +175,7 @@ export function usageColumnsOn(on: SqlReader): string {
   return `${numbers(on, 'seq')}, ${readText('r', usageColumns, on.number)}`;
 }
 
-export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage' | 'listSenders'> {
+export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage' | 'listCharged'> {
   const scopeOf = usageScopes(on);
   const startOf = pageStarts(on, 'usage_records');
   return {
@@ -189,18 +189,38 @@ export function usageLists(on: SqlReader): Pick<UsageStore, 'listUsage' | 'listS
       const range: UsageRange = { owner, outcome, sinceMs: page.sinceMs ?? 0, start };
       return readInPieces(await listRange(on, range, limit));
     },
-    async listSenders(timesMs) {
-      if (timesMs.length === 0) return [];
-      const times = [Math.min(...timesMs), Math.max(...timesMs)] as const;
-      return on.readEach<SentMessage>(
-        timesMs.map((atMs) => [atMs]),
-        ([atMs = ''], bindings) => {
-          const range = { after: [atMs, bindings.add(LAST)], upTo: [atMs], times };
-          const rows = recordsBetween(on, bindings, { owner: null, outcome: null, ...range });
-          return `SELECT r.request_id AS "requestId", ${on.number('r.account_id')} AS account ${rows} LIMIT ${bindings.add(bounds.endingsPerMsMax)}`;
-        },
-      );
+    async listCharged({ account, before, sinceMs, untilMs, limit }) {
+      const bindings = new Bindings();
+      const start = await startOf({ before, sinceMs, untilMs });
+      const owner = { column: 'account_id', id: account } as const;
+      const rows = usageRange(on, bindings, { owner, outcome: null, sinceMs, start });
+      const columns = `${usageColumnsOn(on)}, (${GIVEN_BACK}) AS given_back`;
+      const text = `SELECT ${columns} ${rows} LIMIT ${bindings.add(limit)}`;
+      return inPieces(await on.read<ChargedTable>(text, ...bindings.values), readCharged);
     },
+  };
+}
+
+type ChargedTable = UsageTable & { given_back: string | null };
+
+/** Amounts that balance, plan and write-offs got back for the message `r` since its end; NULL if nothing was. */
+const GIVEN_BACK = `SELECT ${['account_id', systemAccounts.plans, systemAccounts.writeOffs]
+  .map((party) => `SUM(${changeOf(party)})`)
+  .join(" || ' ' || ")}
+  FROM entries WHERE reference = r.request_id AND ${OF_MESSAGE_LATER} GROUP BY reference`;
+
+/** A record has its present amounts: what was given back since had been paid at the end. */
+function readCharged({ given_back: givenBack, ...row }: ChargedTable): ChargedMessage {
+  const { rates: _rates, attempts: _attempts, meters: _meters, error: _error, ...record } = readUsageRecord(row);
+  const { seq, atMs, cost, planPaid, writtenOff } = record;
+  const [balance = 0, plan = 0, writeOffs = 0] = givenBack === null ? [] : givenBack.split(' ').map(integerOf);
+  return {
+    seq,
+    atMs,
+    record,
+    balancePaid: cost - writtenOff - planPaid + balance,
+    planPaid: planPaid + plan,
+    writtenOff: writtenOff + writeOffs,
   };
 }
 
@@ -210,14 +230,18 @@ function listRange(on: SqlReader, range: UsageRange, limit: number): Promise<Usa
   return on.read(`SELECT ${usageColumnsOn(on)} ${rows} LIMIT ${bindings.add(limit)}`, ...bindings.values);
 }
 
+export function readInPieces(rows: readonly UsageTable[]): Promise<StoredUsageRecord[]> {
+  return inPieces(rows, readUsageRecord);
+}
+
 /** With pauses: there may be many rows, and messages wait for this thread. */
-export async function readInPieces(rows: readonly UsageTable[]): Promise<StoredUsageRecord[]> {
-  const records: StoredUsageRecord[] = [];
+async function inPieces<Row, Value>(rows: readonly Row[], read: (row: Row) => Value): Promise<Value[]> {
+  const values: Value[] = [];
   for (let at = 0; at < rows.length; at += bounds.rowsAtOnce) {
     if (at > 0) await nextTurn();
-    records.push(...rows.slice(at, at + bounds.rowsAtOnce).map(readUsageRecord));
+    values.push(...rows.slice(at, at + bounds.rowsAtOnce).map(read));
   }
-  return records;
+  return values;
 }
 
 /** The position of a record in the list of its owner. */

@@ -86,6 +86,7 @@ export function filterConditions(
   if (costMin !== null) conditions.push(`r.cost >= ${bindings.add(costMin)}`);
   if (provider !== null)
     conditions.push(`${on.jsonText('r.details', detailPaths.provider)} = ${bindings.add(provider)}`);
+  if (filter.group !== null) conditions.push(`r.group_name = ${bindings.add(filter.group)}`);
   if (isStream !== null) conditions.push(`${on.jsonNumber('r.details', detailPaths.stream)} = ${isStream ? 1 : 0}`);
   if (errorCode !== null)
     conditions.push(`${on.jsonText('r.details', detailPaths.errorCode)} = ${bindings.add(errorCode)}`);

@@ -11,7 +11,6 @@ import {
   fieldsOfModel,
   type WrittenModel,
 } from '../../console/features/models/form-values.ts';
-import { addModels } from '../../console/features/providers/create.tsx';
 import { withSetting } from '../../console/features/settings/editor.tsx';
 import { readSetting, settingSection, shownSetting, textOfSetting } from '../../console/features/settings/values.ts';
 import { rateOfGroup } from '../../console/money.ts';
@@ -182,15 +181,6 @@ test('using a list price or cost changes nothing else', () => {
 function pricedAsListed() {
   return { ...rates, long_context: null, fast: null, web_search_per_thousand: null };
 }
-
-test('adding an existing model adds a route, and adds none twice', () => {
-  const wanted = ['plain', 'claude-haiku-4-5'].map((name) => ({ name, aliases: [] }));
-  const { models = {} } = addModels(current, 'other', wanted).document;
-  expect((models['plain'] as WrittenModel).routes.map(({ provider }) => provider)).toEqual(['main', 'other']);
-  expect(models['claude-haiku-4-5']).toMatchObject({ catalogue: true });
-  const again = addModels(current, 'main', wanted).document.models?.['plain'] as WrittenModel;
-  expect(again.routes.length).toBe(1);
-});
 
 test('a model pattern matches the same names in the console as in the service', () => {
   const letters = fc.stringMatching(/^[ab*]{0,8}$/);

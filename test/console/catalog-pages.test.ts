@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { upstreamEvents } from '../support/scripted-upstream.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Visitor, visit } from './open-console.ts';
@@ -14,14 +15,22 @@ let upstream: Bun.Server<undefined>;
 beforeAll(async () => {
   if (chromium === null) return;
   turnpike = await startOwnTurnpike('its pages show the whole installation');
-  // The part of a provider that the connection test needs: its list of models.
+  // A provider with a list of models and one answer.
   upstream = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: (request) =>
-      request.headers.get('x-api-key') === KEY
-        ? Response.json({ data: [{ id: 'claude-haiku-4-5' }], has_more: false })
-        : Response.json({ type: 'error', error: { type: 'authentication_error', message: 'no' } }, { status: 401 }),
+    fetch(request) {
+      if (request.headers.get('x-api-key') !== KEY)
+        return Response.json(
+          { type: 'error', error: { type: 'authentication_error', message: 'no' } },
+          { status: 401 },
+        );
+      if (request.method === 'GET')
+        return Response.json({ data: [{ id: 'claude-haiku-4-5' }, { id: 'claude-unheard-of' }], has_more: false });
+      return new Response(upstreamEvents({ text: 'It works.' }).join(''), {
+        headers: { 'content-type': 'text/event-stream' },
+      });
+    },
   });
 });
 afterAll(async () => {
@@ -41,10 +50,13 @@ const modelNamed = async (name: string) => {
 };
 
 seen('adding a provider tests its key, lets the operator correct it, and adds its models', async () => {
+  const { id } = await turnpike.admin('POST', '/accounts', { name: 'tester', groups: ['default'] });
+  await turnpike.admin('POST', `/accounts/${id}/credits`, { amount: '5.00', kind: 'adjustment' });
   await using visitor = await visitAs('operator');
   const { page } = visitor;
   await visitor.goTo('/providers/new');
   await press(page, 'Next: Anthropic');
+  await press(page, 'Use another address');
   await page.getByRole('textbox', { name: 'Address' }).fill(upstream.url.origin);
   await page.getByRole('textbox', { name: 'API key' }).fill('sk-wrong');
   await press(page, 'Save and test');
@@ -55,16 +67,33 @@ seen('adding a provider tests its key, lets the operator correct it, and adds it
   await press(page, 'Edit connection');
   await page.getByRole('textbox', { name: 'API key' }).fill(KEY);
   await press(page, 'Save and test');
-  await page.getByText('It lists 1 model.').waitFor();
+  await page.getByText('It lists 2 models.').waitFor();
   await press(page, 'Choose models');
   await page.getByRole('checkbox', { name: 'claude-haiku-4-5', exact: true }).click();
-  await press(page, 'Add 1 model');
+  await page.getByRole('checkbox', { name: 'claude-unheard-of', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Markup (%)' }).fill('20');
+  const own = page.getByRole('region', { name: 'claude-unheard-of' });
+  await own.getByRole('textbox', { name: 'Sold as' }).fill('ours');
+  await press(page, 'Review changes');
+  await page.getByText('no price of "claude-unheard-of" is known').waitFor(); // never sold without one
+  await own.getByRole('textbox', { name: 'Input' }).fill('2');
+  await own.getByRole('textbox', { name: 'Output' }).fill('4');
+  await press(page, 'Review changes');
   const dialog = page.getByRole('dialog', { name: 'Review changes' });
   await dialog.getByText('Model claude-haiku-4-5').waitFor();
+  await dialog.getByRole('row', { name: 'price.input 1.2', exact: true }).waitFor();
   expect(await modelNamed('claude-haiku-4-5')).toBeUndefined();
   await press(page, 'Save changes');
+  await page.getByRole('combobox', { name: 'Account' }).click();
+  await page.getByRole('option', { name: 'tester' }).click();
+  await press(page, 'Send test message');
+  await page.getByText('It works.').waitFor();
+  await page.getByTestId('cost').waitFor();
+  expect(await page.getByTestId('cost').textContent()).toBe('$0.000102'); // 25 in at 1.2, 12 out at 6
+  await page.getByRole('link', { name: 'Done' }).click();
   await page.waitForURL('**/console/models?provider=anthropic');
   await page.getByRole('link', { name: 'claude-haiku-4-5' }).waitFor();
+  await page.getByRole('link', { name: 'ours' }).waitFor();
   await visitor.goTo('/models');
   await page.getByRole('link', { name: 'claude-haiku-4-5' }).waitFor();
   expect(await page.getByRole('link', { name: 'sandbox-echo' }).count()).toBe(0);

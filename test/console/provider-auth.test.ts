@@ -167,6 +167,7 @@ test.skipIf(chromium === null)(
     const walker = walkerFor(page, turnpike.url);
     await visitor.goTo('/providers/new');
     await press(page, 'Next: Anthropic');
+    await press(page, 'Use another address');
     await box(page, 'Address').fill(upstream.url.origin);
     await page.getByRole('switch', { name: 'Private network' }).click();
     const credential = page.getByRole('combobox', { name: 'Credential' });

@@ -11,7 +11,7 @@ import { type Visitor, visit } from './open-console.ts';
 
 const MESSAGES = 9;
 /** Costs of nine fraction digits, most of them rounded up. */
-const groups = { default: { models: ['*'], multiplier: '0.837131' } };
+const groups = { default: { models: ['*'], multiplier: '0.837131' }, reserve: { models: ['*'], multiplier: '2' } };
 
 let service: StripeService;
 let turnpike: Turnpike;
@@ -37,7 +37,10 @@ beforeAll(async () => {
   if (chromium === null) return;
   service = await startWithStripe({ groups });
   turnpike = service.turnpike;
-  const made = await turnpike.makeKey({ name: 'acme', credit: '250.00', credit_line: '0.005' }, { quota: '1.00' });
+  const made = await turnpike.makeKey(
+    { name: 'acme', credit: '250.00', credit_line: '0.005', groups: ['default', 'reserve'] },
+    { quota: '1.00' },
+  );
   account = made.account;
   key = made.key;
   const other = await turnpike.makeKey({ name: 'globex', credit: '0.106634' });
@@ -65,12 +68,20 @@ async function makePayer(): Promise<typeof payer> {
   await fillPayments(service, id);
   const { stripe } = service;
   const provider = { kind: 'anthropic', base_url: upstream.url.origin, private_network: true, api_key: 'sk-gated' };
+  const lorem = {
+    price: { input: '1', output: '5' },
+    routes: [{ provider: 'sandbox' }, { provider: 'gated', model: 'claude-haiku-4-5', priority: 1 }],
+  };
   const gated = {
     price: { input: '1.37', output: '7.77' },
     routes: [{ provider: 'gated', model: 'claude-haiku-4-5' }],
   };
   await turnpike.admin('POST', '/apply', {
-    document: { settings: { stripe_automatic_tax: true }, providers: { gated: provider }, models: { gated } },
+    document: {
+      settings: { stripe_automatic_tax: true },
+      providers: { gated: provider },
+      models: { gated, 'sandbox-lorem': lorem },
+    },
   });
   await turnpike.admin('POST', '/payments', { account: id, amount: '12.35' });
   stripe.payCheckout([...stripe.state.sessions.keys()].at(-1) ?? '');
@@ -216,21 +227,41 @@ test.skipIf(chromium === null)('used and left of a quota add up to it', async ()
   expect(left + used).toBe(quota);
 });
 
-test.skipIf(chromium === null)('the costs of the top accounts add up to the revenue, to its digits', async () => {
-  await using shown = await visitor();
-  const { page } = shown;
-  await shown.goTo('/');
-  const revenue = await tileOf(page, 'Revenue');
-  const label = page.getByText('Revenue', { exact: true });
-  for (const name of ['Top models', 'Top API keys', 'Top accounts']) {
-    const list = page.getByRole('region', { name });
-    await list.getByText('$').first().waitFor(); // it has a request of its own
-    const sum = total(amountsOf(await shownText(list)));
-    const shownAs = (await shownText(page.locator('.mantine-Card-root').filter({ has: label }).last())).split('.')[1];
-    const unit = 10n ** BigInt(UNIT_DIGITS - (/^\d+/.exec(shownAs ?? '')?.[0].length ?? 0));
-    expect({ name, sum: ((sum + unit / 2n) / unit) * unit }).toEqual({ name, sum: revenue });
-  }
-});
+test.skipIf(chromium === null)(
+  'the costs of the top accounts, of providers and of groups add up to the revenue, to its digits',
+  async () => {
+    await using shown = await visitor();
+    const { page } = shown;
+    await shown.goTo('/');
+    const revenue = await tileOf(page, 'Revenue');
+    const label = page.getByText('Revenue', { exact: true });
+    for (const name of ['Top models', 'Top API keys', 'Top accounts']) {
+      const list = page.getByRole('region', { name });
+      await list.getByText('$').first().waitFor(); // it has a request of its own
+      const sum = total(amountsOf(await shownText(list)));
+      const shownAs = (await shownText(page.locator('.mantine-Card-root').filter({ has: label }).last())).split('.')[1];
+      const unit = 10n ** BigInt(UNIT_DIGITS - (/^\d+/.exec(shownAs ?? '')?.[0].length ?? 0));
+      expect({ name, sum: ((sum + unit / 2n) / unit) * unit }).toEqual({ name, sum: revenue });
+    }
+    const totals = (await turnpike.admin('GET', '/usage/totals')) as { total: { cost: string } };
+    for (const [path, name] of [
+      ['/providers', 'Providers'],
+      ['/groups', 'Groups'],
+    ] as const) {
+      await shown.goTo(path);
+      const heading = page.getByRole('columnheader', { name: /cost \(30 days/i });
+      await heading.waitFor();
+      const labels = await page.getByRole('columnheader').allInnerTexts();
+      const place = labels.findIndex((label) => /cost/i.test(label));
+      const rows = await columnOf(page.getByRole('table', { name }), place);
+      const [digits = 0] = digitsIn(rows);
+      const unit = 10n ** BigInt(UNIT_DIGITS - digits);
+      const cost = readDecimal(totals.total.cost, UNIT_DIGITS) ?? -1n;
+      const sum = ((cost + unit / 2n) / unit) * unit; // all of it is of one provider and one group
+      expect({ name, sum: total(rows.flatMap(amountsOf)) }).toEqual({ name, sum });
+    }
+  },
+);
 
 /** The amounts of the facts of a payment, by their names. */
 async function factsOf(place: Locator): Promise<Record<string, bigint>> {

@@ -1,4 +1,5 @@
-// Records and totals of before version 20, which have no provider, person and tags in the totals.
+// Records and totals of before version 20, which have no provider, person and tags in the totals, and of before version 26, which have
+// no group in them.
 
 import { expect, test } from 'bun:test';
 import { checkLedger } from '../../src/ledger/ledger.ts';
@@ -13,13 +14,15 @@ import { tablesBefore } from './tables-before.ts';
 const PAGE = { account: null, key: null, madeBy: null, model: null, sinceMs: null, untilMs: null, limit: 10 };
 
 /** Bills a message before and after the migration, on the same day, and corrects the first. */
-async function continueFrom(bench: Workbench, migrate: () => Promise<void>): Promise<void> {
+async function continueFrom(bench: Workbench, version: number, migrate: () => Promise<void>): Promise<void> {
   const former = await bench.begin(30);
   await bench.settle(former, 30);
   await migrate();
+  const tagSet = version > 20 ? 0 : null;
   expect(await bench.stores.usage.getUsage(former)).toMatchObject({
     provider: 'sandbox',
-    tagSet: null,
+    group: 'default',
+    tagSet,
     tags: {},
     session: null,
     person: null,
@@ -27,38 +30,56 @@ async function continueFrom(bench: Workbench, migrate: () => Promise<void>): Pro
   const later = await bench.begin(50);
   await bench.settle(later, 20, { tags: { team: 'search' }, tagSet: 7, session: 's' });
   await bench.ask({ kind: 'refund', requestId: former, amount: 10, note: null });
-  expect(await bench.stores.usage.getUsage(former)).toMatchObject({ cost: 20, tagSet: null });
-  const { rows, whole } = await bench.stores.usage.totalUsage({ ...PAGE, groupBy: 'provider' });
-  expect(rows.map(({ provider, messages, cost }) => [provider, messages, cost])).toEqual([
+  expect(await bench.stores.usage.getUsage(former)).toMatchObject({ cost: 20, tagSet, totalsLackGroup: true });
+  const by = async (groupBy: 'provider' | 'group') => {
+    const { rows, whole } = await bench.stores.usage.totalUsage({ ...PAGE, groupBy });
+    expect(whole).toMatchObject({ messages: 2, cost: 40n });
+    return rows.map((row) => [row[groupBy], row.messages, row.cost]);
+  };
+  expect(await by('group')).toEqual([
     [null, 1, 20n],
-    ['sandbox', 1, 20n],
+    ['default', 1, 20n],
   ]);
-  expect(whole).toMatchObject({ messages: 2, cost: 40n });
+  if (version === 20)
+    expect(await by('provider')).toEqual([
+      [null, 1, 20n],
+      ['sandbox', 1, 20n],
+    ]);
+  else expect(await by('provider')).toEqual([['sandbox', 2, 40n]]);
 }
 
-test('totals of earlier records stay without a provider, also after a refund, on SQLite', async () => {
-  let opened: OpenedSqlite | undefined;
-  await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 1_000);
-  const { database, path, sums } = opened as unknown as OpenedSqlite;
-  await continueFrom(bench, async () => {
-    database.run(tablesBefore(20).sqlite);
-    openForWriting(path).close();
-  });
-  expect(checkLedger(sums()).faults).toEqual([]);
-  database.run("UPDATE usage_records SET provider = 'other' WHERE tag_set = 7");
-  expect(checkLedger(sums()).faults).toHaveLength(2); // the totals of either provider
-  database.run("UPDATE usage_records SET provider = 'sandbox' WHERE tag_set = 7");
-});
-
-test.skipIf(cannotStartPostgres)(
-  'totals of earlier records stay without a provider, also after a refund, on PostgreSQL',
-  async () => {
-    let opened: OpenedPostgres | undefined;
-    await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
-    await continueFrom(bench, async () => {
-      const { url } = opened as unknown as OpenedPostgres;
-      await runOn(url, tablesBefore(20).postgres);
-      await prepareDatabase(url);
+for (const version of [20, 26]) {
+  test(`totals of records of before version ${version} stay as they are, also after a refund, on SQLite`, async () => {
+    let opened: OpenedSqlite | undefined;
+    await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 1_000);
+    const { database, path, sums } = opened as unknown as OpenedSqlite;
+    await continueFrom(bench, version, async () => {
+      database.run(tablesBefore(version).sqlite);
+      openForWriting(path).close();
     });
-  },
-);
+    expect(checkLedger(sums()).faults).toEqual([]);
+    for (const [column, value] of [
+      ['provider', 'sandbox'],
+      ['group_name', 'default'],
+    ]) {
+      database.run(`UPDATE usage_records SET ${column} = 'other' WHERE tag_set = 7`);
+      expect(checkLedger(sums()).faults).toHaveLength(2); // the totals of either
+      database.run(`UPDATE usage_records SET ${column} = '${value}' WHERE tag_set = 7`);
+    }
+    database.run("UPDATE usage_records SET group_name = 'other' WHERE group_in_totals IS NULL");
+    expect(checkLedger(sums()).faults).toEqual([]); // no total says which
+  });
+
+  test.skipIf(cannotStartPostgres)(
+    `totals of records of before version ${version} stay as they are, also after a refund, on PostgreSQL`,
+    async () => {
+      let opened: OpenedPostgres | undefined;
+      await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
+      await continueFrom(bench, version, async () => {
+        const { url } = opened as unknown as OpenedPostgres;
+        await runOn(url, tablesBefore(version).postgres);
+        await prepareDatabase(url);
+      });
+    },
+  );
+}

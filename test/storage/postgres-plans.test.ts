@@ -70,7 +70,7 @@ const FILLED = [
   `INSERT INTO audit_records (at_ms, actor, role, address, action, object, account_id)
    SELECT at_ms, 'tok_' || key_id, 'operator', '::1', 'key.update', 'key_' || n % 5000, account_id
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
-  `INSERT INTO attributed_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, '', 0, 0
+  `INSERT INTO grouped_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, '', 0, 0, 'default'
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
   `INSERT INTO creations SELECT 'tok_' || n, 'one', n, 'hash', 'key_1', NULL FROM generate_series(1, 5000) n`,
   `INSERT INTO claims SELECT n, 'one', 'req_' || n, 'hash', n, 1 FROM generate_series(1, 5000) n`,
@@ -111,8 +111,9 @@ async function askAll(reader: Reader): Promise<void> {
     await reports.listEntries({ ...allUsage, ...time, account: 101, kinds: ['refund', 'payment'], limit: LIMIT });
   const message = { requestId: 'req_1001', endedAtMs: FIRST_MS + 1001 * STEP_MS };
   await reports.listEntries({ ...allUsage, account: 101, message, limit: LIMIT });
-  await reports.listSenders([FIRST_MS, message.endedAtMs]);
-  await reports.listMessagePayments([{ account: 101, atMs: message.endedAtMs }]);
+  for (const account of [101, RARE])
+    for (const before of [null, 50_000])
+      await reports.listCharged({ account, sinceMs: FIRST_MS, untilMs: middle.untilMs, before, limit: LIMIT });
   for (const after of [null, 'req_hold7']) await reports.listHolds({ account: 100, after, limit: LIMIT });
   for (const object of [null, 'key_7'])
     for (const account of [null, 101, RARE])
@@ -390,13 +391,14 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
         'month_changes_pkey',
         'totals_of_account',
         'attributed_totals_of_account',
+        'grouped_totals_of_account',
       ]),
     );
     const names = nodes.map((node) => node['Node Type']);
     expect(
       names.filter((name) => /^(?:Seq Scan|Bitmap|Sort|Incremental Sort|Hash Join|Merge Join)/.test(name)),
     ).toEqual([]);
-    const totals = scans.find((node) => node['Index Name'] === 'attributed_totals_of_account');
+    const totals = scans.find((node) => node['Index Name'] === 'grouped_totals_of_account');
     expect(totals?.['Actual Rows']).toBeGreaterThan(300);
     expect(totals?.['Rows Removed by Filter'] ?? 0).toBe(0);
     const looksAtEntries = (of: typeof nodes) =>

@@ -94,8 +94,10 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { ...allUsage, account: 1 },
     { before: 3, sinceMs: 4, kinds: ['refund'], message: { requestId: 'req_1', endedAtMs: 5 } },
   ),
-  listSenders: [[1, 2]],
-  listMessagePayments: [[{ account: 1, atMs: 2 }]],
+  listCharged: combinations(
+    { account: 1, sinceMs: 2, untilMs: 3, before: null as number | null, limit: 10 },
+    { before: 3 },
+  ),
   listHolds: combinations({ account: 1, after: null as string | null, limit: 10 }, { after: 'req_1' }),
   readMonth: [
     { account: 1, below: [2], tagName: 'team', sinceMs: 0, untilMs: 1, messagesMax: 9, entriesMax: 1, groupsMax: 1 },
@@ -297,7 +299,7 @@ function fill(path: string, count: number): void {
   const database = openForWriting(path);
   database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
     INSERT INTO usage_records SELECT n, 'req_' || n, n, 7, 8, 'settled', 'default', 'm', 'failed', 200,
-      0, 0, 0, 0, 0, 0, 0, 0, NULL, '{}', NULL, NULL, NULL, NULL FROM numbers`);
+      0, 0, 0, 0, 0, 0, 0, 0, NULL, '{}', NULL, NULL, NULL, NULL, 1 FROM numbers`);
   database.run(
     `INSERT INTO entries SELECT seq, account_id, at_ms, 7, 3, 1, 'usage', request_id, NULL FROM usage_records`,
   );

@@ -172,7 +172,7 @@ const LATER_MS = START_MS + 1000 * DAY_MS;
 /** Totals of many keys on later days without records. */
 function fillTotals({ database }: OpenedSqlite, { account }: { account: number }, count: number): void {
   database.run(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
-    INSERT INTO daily_totals SELECT ${LATER_MS} + n % 30 * ${DAY_MS}, ${account}, n, 'm', 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, '', 0, 0
+    INSERT INTO daily_totals SELECT ${LATER_MS} + n % 30 * ${DAY_MS}, ${account}, n, 'm', 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, '', 0, 0, 'default'
     FROM numbers`);
 }
 

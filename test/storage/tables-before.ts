@@ -18,14 +18,42 @@ const onBoth = (version: number, ...statements: string[]): Undone => {
 
 const RECORDS = dropColumns('usage_records', 'person_id', 'session', 'provider', 'tag_set');
 
-const SUMS =
-  'messages input_tokens output_tokens cache_read_tokens cache_write_tokens cost written_off provider_cost costed_messages costed_revenue'
-    .split(' ')
-    .map((name) => `SUM(${name})`)
-    .join(', ');
+const NAMES =
+  'messages input_tokens output_tokens cache_read_tokens cache_write_tokens cost written_off provider_cost costed_messages costed_revenue'.split(
+    ' ',
+  );
+const SUMS = NAMES.map((name) => `SUM(${name})`).join(', ');
+
+const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, tag_set';
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  {
+    version: 26,
+    sqlite: `ALTER TABLE usage_records DROP COLUMN group_in_totals; ALTER TABLE daily_totals RENAME TO later_totals;
+      DROP INDEX totals_of_account; DROP INDEX totals_of_key;
+      CREATE TABLE daily_totals (day_ms INTEGER NOT NULL, account_id INTEGER NOT NULL, key_id INTEGER NOT NULL, model TEXT NOT NULL,
+        messages INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
+        cache_write_tokens INTEGER NOT NULL, cost INTEGER NOT NULL, written_off INTEGER NOT NULL, provider_cost INTEGER NOT NULL,
+        costed_messages INTEGER NOT NULL DEFAULT 0, costed_revenue INTEGER NOT NULL DEFAULT 0, provider TEXT NOT NULL DEFAULT '',
+        person_id INTEGER NOT NULL DEFAULT 0, tag_set INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (${BEFORE_GROUPS})) STRICT, WITHOUT ROWID;
+      INSERT INTO daily_totals SELECT day_ms, account_id, key_id, model, ${SUMS}, provider, person_id, tag_set
+        FROM later_totals GROUP BY ${BEFORE_GROUPS};
+      DROP TABLE later_totals;
+      CREATE INDEX totals_of_account ON daily_totals (account_id, day_ms, key_id, model, provider, person_id, tag_set);
+      CREATE INDEX totals_of_key ON daily_totals (key_id, day_ms, model, provider, person_id, tag_set);`,
+    postgres: `ALTER TABLE usage_records DROP COLUMN group_in_totals;
+      INSERT INTO attributed_totals (day_ms, account_id, key_id, model, provider, person_id, tag_set, ${NAMES.join(', ')})
+        SELECT ${BEFORE_GROUPS}, ${SUMS} FROM grouped_totals GROUP BY ${BEFORE_GROUPS};
+      DROP TABLE grouped_totals;
+      ${dropIndexes('totals_in_order', 'attributed_totals_in_order', 'totals_of_account', 'totals_of_key')}
+      ${dropIndexes('attributed_totals_of_account', 'attributed_totals_of_key')}
+      ${dropColumns('daily_totals', 'group_name')}
+      CREATE INDEX totals_of_account ON daily_totals (account_id, day_ms, key_id, model, provider, person_id, tag_set);
+      CREATE INDEX totals_of_key ON daily_totals (key_id, day_ms, model, provider, person_id, tag_set);
+      CREATE INDEX attributed_totals_of_account ON attributed_totals (account_id, day_ms, key_id, model, provider, person_id, tag_set);
+      CREATE INDEX attributed_totals_of_key ON attributed_totals (key_id, day_ms, model, provider, person_id, tag_set);`,
+  },
   onBoth(25, dropTables('provider_bill_sources', 'provider_bills')),
   onBoth(24, dropTables('exports', 'export_runs')),
   onBoth(23, dropTables('agent_grants', 'agent_keys', 'device_codes')),

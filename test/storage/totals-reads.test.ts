@@ -28,7 +28,7 @@ beforeAll(() => {
       for (let day = 0; day < 4; day++)
         for (const model of ['a', 'b', 'c'].slice(0, 1 + ((key + day) % 3)))
           database.run(
-            `INSERT INTO daily_totals VALUES (${day * DAY_MS}, ${account}, ${key}, '${model}', 1, 1, 1, 1, 1, ${key * 100 + day}, 0, 0, 0, 0, '', 0, 0)`,
+            `INSERT INTO daily_totals VALUES (${day * DAY_MS}, ${account}, ${key}, '${model}', 1, 1, 1, 1, 1, ${key * 100 + day}, 0, 0, 0, 0, '', 0, 0, ${key % 2 === 0 ? "'even'" : "'odd'"})`,
           );
     }
   }

@@ -7,6 +7,7 @@ export function partOfTotals({ tagSet: _, ...total }: DailyTotal, tag: string | 
   return {
     ...total,
     provider: total.provider || null,
+    group: total.group || null,
     person: total.person || null,
     tag,
     session: null,

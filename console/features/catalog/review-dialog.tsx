@@ -24,7 +24,7 @@ const kindLabels = {
 };
 
 /** Builds the change from the current document. */
-type BuildEdit = (current: CatalogDocument) => CatalogEdit;
+type BuildEdit = (current: CatalogDocument) => CatalogEdit | Promise<CatalogEdit>;
 
 interface Planned {
   build: BuildEdit;
@@ -95,7 +95,7 @@ export function useReview({ done, onDone }: { done: string; onDone?: () => void 
 
 async function planChange(build: BuildEdit): Promise<Planned> {
   const { document: current } = await call('GET /catalogue');
-  const wanted = build(current);
+  const wanted = await build(current);
   const { changes } = await call('POST /apply', { body: { ...wanted, dry_run: true } });
   return { build, current, wanted, changes, isChanged: false };
 }

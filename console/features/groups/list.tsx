@@ -24,7 +24,7 @@ export function GroupList() {
   const groups = useList('/groups', { query: ALL_ROWS });
   const models = useList('/models', { query: ALL_ROWS });
   const accounts = useGet('/accounts', { query: ALL_ROWS, isEnabled: isInstallation });
-  const costs = useCosts('account', { isEnabled: isInstallation });
+  const costs = useCosts('group', { isEnabled: isInstallation });
   const [edited, setEdited] = useState<GroupShape | 'new' | null>(null);
   const removing = useReview({ done: 'Group deleted.' });
   const columns = [
@@ -32,7 +32,7 @@ export function GroupList() {
     modelsColumn(models.rows),
     multiplierColumn,
     limitsColumn,
-    ...(isInstallation ? [accountsColumn(accounts.data), costColumn(accounts.data, costs)] : []),
+    ...(isInstallation ? [accountsColumn(accounts.data), costColumn(costs)] : []),
     ...(me.role === 'operator'
       ? [
           actionsColumn(setEdited, ({ name }) =>
@@ -187,13 +187,8 @@ function accountsColumn(accounts: PageShape<AccountShape> | undefined): Column<G
   };
 }
 
-/** The cost of the accounts in a group; null if it is unknown for one of them. */
-function costColumn(accounts: PageShape<AccountShape> | undefined, costs: Costs): Column<GroupShape> {
-  const costOf = ({ name }: GroupShape) => {
-    const members = accounts?.data.filter(({ groups }) => groups.includes(name)) ?? [];
-    return accounts?.next_cursor === null ? costs.sumOf(members.map(({ id }) => id)) : null;
-  };
-  return moneyColumn('cost', costs.label, costOf, { from: 'sm' });
+function costColumn(costs: Costs): Column<GroupShape> {
+  return moneyColumn('cost', costs.label, ({ name }) => costs.of(name), { from: 'sm' });
 }
 
 function actionsColumn(onEdit: (group: GroupShape) => void, onRemove: (group: GroupShape) => void): Column<GroupShape> {

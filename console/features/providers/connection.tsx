@@ -1,14 +1,19 @@
 // The address and credential of a provider, for adding and editing it, and a test of the connection.
 
 import { Alert, Group, List, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
-import { useEffect } from 'react';
-import type { CatalogShape, ProviderShape, ProviderTestShape } from '../../../src/admin-api/shapes.ts';
+import { type UseFormReturnType, useForm } from '@mantine/form';
+import { useEffect, useState } from 'react';
+import type {
+  CatalogShape,
+  ProviderPresetShape,
+  ProviderShape,
+  ProviderTestShape,
+} from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
 import { countOf, formatMs } from '../../figures.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
-import { ActionButton, Icon } from '../../parts/link.tsx';
+import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
@@ -29,6 +34,9 @@ import {
 } from './further-credentials.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
+
+const ownServerHint =
+  'Allows requests to addresses of your own network, such as 10.0.0.5 or localhost. Turn it off only if the server has a public address.';
 
 const addressHint = 'Base URL, for example https://api.example.com/v1 for Chat Completions.';
 
@@ -51,9 +59,13 @@ const placeFields: Readonly<Record<PlaceMember, { label: string; description: st
 };
 
 export interface Connection extends CredentialValues {
+  preset: ProviderPresetShape;
   kind: string;
   name: string;
+  /** Empty: that of the preset, with `places` filled in. */
   base_url: string;
+  /** The parts of the preset's address that the operator knows, by name. */
+  places: Record<string, string>;
   /** Further members that the kind requires. */
   needs: readonly PlaceMember[];
   auth_types: readonly AuthType[];
@@ -63,6 +75,29 @@ export interface Connection extends CredentialValues {
 }
 
 const SANDBOX_KIND = 'sandbox';
+
+/** The fields of a new provider. */
+export function newConnection(preset: ProviderPresetShape, name: string, types: readonly AuthType[]): Connection {
+  const usual = types.find(({ type }) => type === preset.auth[0]);
+  return {
+    preset,
+    kind: preset.kind,
+    name,
+    base_url: '',
+    places: Object.fromEntries(preset.fields.map((field) => [field.name, field.default ?? ''])),
+    needs: preset.needs,
+    auth_types: types,
+    region: '',
+    project: '',
+    ...credentialValues(usual),
+    private_network: preset.private_network,
+  };
+}
+
+/** The address of the preset; empty if the kind has one that follows from its region. */
+export function presetAddress({ preset, places }: Pick<Connection, 'preset' | 'places'>): string {
+  return (preset.base_url ?? '').replace(/\{(\w+)\}/g, (_, name: string) => (places[name] ?? '').trim());
+}
 
 interface ConnectionFormProps {
   connection: Connection;
@@ -74,8 +109,13 @@ interface ConnectionFormProps {
 
 export function ConnectionForm({ connection, saved, onBack, onSaved }: ConnectionFormProps) {
   const form = useForm({ initialValues: connection });
+  const { preset } = connection;
   const isSandbox = connection.kind === SANDBOX_KIND;
-  const isOfRegion = connection.needs.includes('region');
+  const [hasOwnAddress, setOwnAddress] = useState(connection.base_url !== '');
+  const chooseOwnAddress = () => {
+    form.setFieldValue('base_url', form.values.base_url || presetAddress(form.values));
+    setOwnAddress(true);
+  };
   const save = useChange(async (wanted: Connection) => {
     if (saved === null) await requireUnusedName(wanted.name);
     await call('POST /apply', { body: { document: { providers: { [wanted.name]: documentOf(wanted) } } } });
@@ -85,12 +125,17 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
     const wanted = trimmed(values);
     save.mutate(wanted, {
       onSuccess: onSaved,
-      onError: (failure) => form.setErrors(faultsOf(failure, wanted) ?? {}),
+      onError(failure) {
+        const faults = faultsOf(failure, wanted) ?? {};
+        if (faults['base_url'] !== undefined && preset.fields.length === 0) chooseOwnAddress();
+        form.setErrors(faults);
+      },
     });
   });
   return (
     <form onSubmit={submit} noValidate>
       <Stack mt="md" maw={560}>
+        <SetUp preset={preset} />
         <TextInput
           label="Name"
           description="Routes refer to the provider by this name."
@@ -100,27 +145,21 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
         />
         {!isSandbox && (
           <>
-            {connection.needs.map((member) => (
-              <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
-            ))}
-            <TextInput
-              label="Address"
-              description={isOfRegion ? regionAddressHint : addressHint}
-              type="url"
-              required={!isOfRegion}
-              {...form.getInputProps('base_url')}
-            />
+            <PlaceFields form={form} hasOwnAddress={hasOwnAddress} onOwnAddress={chooseOwnAddress} />
             <CredentialFields
               form={form}
               values={form.values}
               types={connection.auth_types}
               storedType={saved?.auth.type ?? null}
+              {...(preset.auth[0] === 'none' && { noKeyHint: 'Empty: the server requires no key.' })}
             />
-            <Switch
-              label="Private network"
-              description={privateHint}
-              {...form.getInputProps('private_network', { type: 'checkbox' })}
-            />
+            {(hasOwnAddress || preset.private_network || preset.fields.length > 0) && (
+              <Switch
+                label="Private network"
+                description={preset.private_network ? ownServerHint : privateHint}
+                {...form.getInputProps('private_network', { type: 'checkbox' })}
+              />
+            )}
           </>
         )}
         {save.error !== null && faultsOf(save.error, form.values) === null && <FailureNotice failure={save.error} />}
@@ -136,6 +175,72 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
         </Group>
       </Stack>
     </form>
+  );
+}
+
+interface PlaceFieldsProps {
+  form: UseFormReturnType<Connection>;
+  hasOwnAddress: boolean;
+  onOwnAddress: () => void;
+}
+
+/** Where the provider is: region and project, and its address or the parts of it. */
+function PlaceFields({ form, hasOwnAddress, onOwnAddress }: PlaceFieldsProps) {
+  const { needs, preset } = form.values;
+  const isOfRegion = needs.includes('region');
+  return (
+    <>
+      {needs.map((member) => (
+        <TextInput key={member} {...placeFields[member]} required {...form.getInputProps(member)} />
+      ))}
+      {!hasOwnAddress &&
+        preset.fields.map(({ name, label, description, example }, at) => (
+          <TextInput
+            key={name}
+            label={label}
+            description={`${description} For example ${example}.`}
+            required
+            {...form.getInputProps(`places.${name}`)}
+            error={at === preset.fields.length - 1 && form.errors['base_url']}
+          />
+        ))}
+      {hasOwnAddress ? (
+        <TextInput
+          label="Address"
+          description={isOfRegion ? regionAddressHint : addressHint}
+          type="url"
+          required={!isOfRegion}
+          {...form.getInputProps('base_url')}
+        />
+      ) : (
+        <AddressLine address={presetAddress(form.values)} onChange={onOwnAddress} />
+      )}
+    </>
+  );
+}
+
+function SetUp({ preset }: { preset: ProviderPresetShape }) {
+  return (
+    <Alert color="gray" title={preset.title}>
+      <Text size="sm" className="wrap">
+        {preset.set_up}{' '}
+        <ExternalLink href={preset.docs} underline="always">
+          Documentation
+        </ExternalLink>
+      </Text>
+    </Alert>
+  );
+}
+
+/** Empty: the address follows from the region. */
+function AddressLine({ address, onChange }: { address: string; onChange: () => void }) {
+  return (
+    <Group gap="xs" justify="space-between">
+      <Hint className="wrap">
+        {address === '' ? 'The address follows from the region.' : `Requests are sent to ${address}.`}
+      </Hint>
+      <ActionButton label="Use another address" size="xs" variant="subtle" onClick={onChange} />
+    </Group>
   );
 }
 
@@ -158,8 +263,9 @@ async function requireUnusedName(name: string): Promise<void> {
 }
 
 function documentOf(connection: Connection): object {
-  const { kind, base_url, needs, auth_types, region, project, private_network } = connection;
+  const { kind, needs, auth_types, region, project, private_network } = connection;
   if (kind === SANDBOX_KIND) return { kind };
+  const base_url = connection.base_url || presetAddress(connection);
   return {
     kind,
     ...(base_url !== '' && { base_url }),

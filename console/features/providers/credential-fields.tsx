@@ -153,9 +153,19 @@ interface CredentialFieldsProps {
   storedType: string | null;
   /** Follows the hint of a stored secret. */
   keptHint?: string;
+  /** Precedes the hint of a key that may be absent. */
+  noKeyHint?: string;
 }
 
-export function CredentialFields({ form, values, path = '', types, storedType, keptHint = '' }: CredentialFieldsProps) {
+export function CredentialFields({
+  form,
+  values,
+  path = '',
+  types,
+  storedType,
+  keptHint = '',
+  noKeyHint = '',
+}: CredentialFieldsProps) {
   const { auth } = values;
   const type = types.find((one) => one.type === auth.type);
   const choose = (wanted: string) => {
@@ -189,6 +199,7 @@ export function CredentialFields({ form, values, path = '', types, storedType, k
           values={values}
           isStored={storedType === auth.type}
           keptHint={keptHint}
+          noKeyHint={auth.type === '' ? noKeyHint : ''}
           onChange={(text) => form.setFieldValue(`${path}api_key`, text)}
           error={form.errors[`${path}api_key`]}
         />
@@ -201,11 +212,12 @@ interface SecretFieldProps {
   values: CredentialValues;
   isStored: boolean;
   keptHint: string;
+  noKeyHint: string;
   onChange: (text: string) => void;
   error: ReactNode;
 }
 
-function SecretField({ values: { auth, api_key }, isStored, keptHint, onChange, error }: SecretFieldProps) {
+function SecretField({ values: { auth, api_key }, isStored, keptHint, noKeyHint, onChange, error }: SecretFieldProps) {
   const label = secretLabels[auth.type] ?? keyName;
   const noun = auth.type === '' ? 'key' : 'secret';
   const newLabel = `New ${auth.type === '' ? keyName : label.charAt(0).toLowerCase() + label.slice(1)}`;
@@ -213,7 +225,7 @@ function SecretField({ values: { auth, api_key }, isStored, keptHint, onChange, 
   return (
     <PasswordInput
       label={isStored ? newLabel : label}
-      description={isStored ? keepsIt : 'Stored encrypted and never shown again.'}
+      description={isStored ? keepsIt : `${noKeyHint} Stored encrypted and never shown again.`.trim()}
       required={auth.type !== '' && !isStored}
       autoComplete="off"
       value={api_key}

@@ -27,7 +27,7 @@ const HEALTH_EVERY_MS = 10_000;
 export function ProviderList() {
   const { role } = useMe();
   const providers = useList('/providers', { query: { limit: 200 }, everyMs: HEALTH_EVERY_MS });
-  const costs = useCosts('model');
+  const costs = useCosts('provider');
   const isSandboxOnly = providers.rows.length > 0 && providers.rows.every(({ kind }) => kind === 'sandbox');
   const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
@@ -122,7 +122,6 @@ const columns: Column<ProviderShape>[] = [
   },
 ];
 
-/** A model with two providers counts for both. */
 function costColumn(costs: Costs): Column<ProviderShape> {
-  return moneyColumn('cost', costs.label, ({ models }) => costs.sumOf(models), { from: 'sm' });
+  return moneyColumn('cost', costs.label, ({ name }) => costs.of(name), { from: 'sm' });
 }

@@ -7,7 +7,7 @@ import { formatCount, formatMs, formatShare } from '../../figures.ts';
 import { useMe } from '../../me.tsx';
 import { ProviderHealth, StatusBadge } from '../../parts/badges.tsx';
 import { type Column, NameLink, PlainTable } from '../../parts/data-table.tsx';
-import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
+import { ActionButton, ButtonLink, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
 import { Facts, FailureNotice, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
 import { faultWords, RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { When } from '../../parts/times.tsx';
@@ -58,6 +58,7 @@ function Actions({ provider }: { provider: ProviderShape }) {
   const apply = useReview({ done: 'Provider deleted.', onDone: () => goTo('/providers') });
   return (
     <>
+      <ButtonLink label="Add models" icon="plus" variant="default" to={`${pathOf.provider(provider.name)}/models`} />
       {provider.base_url !== null && <ProviderEditButton provider={provider} />}
       <ActionButton
         label="Delete"

@@ -16,8 +16,9 @@ import {
   unfoldMessage,
 } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
-import { type Api, apiProvider, openStream, post, readModelPage, readWhole, requestTokenCount } from '../http-api.ts';
+import { type Api, apiProvider, openStream, post, readWhole, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
+import { readModelPage } from '../offered-models.ts';
 import {
   type Answer,
   parseJson,

@@ -3,8 +3,9 @@
 
 import { convertHeaders, messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
-import { type Api, combinedProvider, readModelPage } from '../http-api.ts';
+import { type Api, combinedProvider } from '../http-api.ts';
 import { mapFault } from '../map-fault.ts';
+import { readModelPage } from '../offered-models.ts';
 import { azureProfile, chatProvider } from '../openai/openai.ts';
 import { responsesProvider } from '../openai-responses/openai-responses.ts';
 import { type Attempt, type ProbeReply, type Provider, type ProviderEndpoint, ProviderFault } from '../provider.ts';

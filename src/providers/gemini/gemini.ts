@@ -10,6 +10,7 @@ import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { thinksByDefault } from '../models.ts';
+import { offeredModel } from '../offered-models.ts';
 import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
@@ -38,7 +39,10 @@ const api: Api = {
   messagePath: null,
   readModels: ({ models, nextPageToken: next }) =>
     Array.isArray(models)
-      ? { names: models.map((one) => plainModel(textOf(objectOf(one)['name']))), hasMore: textOf(next) !== '' }
+      ? {
+          models: models.map(objectOf).map((one) => offeredModel(one, plainModel(textOf(one['name'])))),
+          hasMore: textOf(next) !== '',
+        }
       : null,
 };
 

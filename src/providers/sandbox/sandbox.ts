@@ -3,6 +3,7 @@
 import { type JsonObject, makeEvent, type StreamEvent, splitBlock, textOf } from '../../wire/wire.ts';
 import { NO_ABILITIES } from '../abilities.ts';
 import { mapFault } from '../map-fault.ts';
+import { offeredModel } from '../offered-models.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
 import { composeReply, sandboxModels } from './compose-reply.ts';
@@ -37,6 +38,8 @@ export const sandbox: Provider = {
   servesTier: () => true,
 
   probe: async () => ({ status: null, models: sandboxModels.size }),
+
+  listModels: async () => [...sandboxModels.keys()].map((name) => offeredModel({}, name)),
 };
 
 function answer(

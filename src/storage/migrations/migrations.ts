@@ -9,6 +9,7 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { groupsInTotals } from './groups-in-totals.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -163,6 +164,14 @@ const providerBills: Migration = {
   ...providerBillTables,
 };
 
+/** Programs of earlier versions would take the groups of later totals for one. */
+const groups: Migration = {
+  version: 26,
+  name: 'groups in totals',
+  leastKnown: 20,
+  ...groupsInTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -180,6 +189,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   agentSignIns,
   exportSchedules,
   providerBills,
+  groups,
 ];
 
 /** The version that this program creates and uses. */

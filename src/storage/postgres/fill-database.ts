@@ -176,7 +176,7 @@ export async function fillDatabase(
   const received = await receiveTables(session, source, onTable);
   for (const [table, expected] of sums) await compare(session, source, table, withGrown(table, expected, received));
   // Gives the planner statistics before the first message.
-  await session.askLong(`ANALYZE ${movedTables.join(', ')}, attributed_totals`);
+  await session.askLong(`ANALYZE ${movedTables.join(', ')}, attributed_totals, grouped_totals`);
   return {
     rows: Object.fromEntries([...sums].map(([table, of]) => [table, rowsOf(of)])) as Filled['rows'],
     replaced: received.replaced,
@@ -267,7 +267,7 @@ async function receiveTable(
 ): Promise<number> {
   const read = source.columns(table);
   const columns = [...read, ...(more[table]?.columns ?? [])];
-  const text = insertText(table === 'daily_totals' ? 'attributed_totals' : table, columns);
+  const text = insertText(table === 'daily_totals' ? 'grouped_totals' : table, columns);
   const months = new Set<bigint>();
   let count = 0;
   // Reads the next piece while the previous one is written.

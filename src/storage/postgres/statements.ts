@@ -125,7 +125,7 @@ export const WRITE_CLAIMS = `${insertText('claims', claimColumns)}
 export const INSERT_ENTRIES = insertText('entries', entryColumns);
 export const INSERT_USAGE = insertText('usage_records', partitionedUsageColumns);
 export const REPLACE_USAGE = updateText('usage_records', partitionedUsageColumns, 2);
-export const ADD_TOTALS = `${insertText('attributed_totals AS stored', totalColumns)}
+export const ADD_TOTALS = `${insertText('grouped_totals AS stored', totalColumns)}
   ON CONFLICT (${namesOf(totalColumns.slice(0, TOTAL_NAMES))}) DO UPDATE SET
     ${totalColumns
       .slice(TOTAL_NAMES)

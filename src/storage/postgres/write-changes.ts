@@ -134,7 +134,8 @@ function distinctTotals(totals: Iterable<DailyTotal>): DailyTotal[][] {
   const rounds: Map<string, DailyTotal>[] = [];
   for (const total of totals) {
     const { dayMs, account, key, person, tagSet } = total;
-    const name = `${dayMs} ${account} ${key} ${person} ${tagSet} ${suitText(total.provider)}\n${suitText(total.model)}`;
+    const [provider, group, model] = [total.provider, total.group, total.model].map(suitText);
+    const name = `${dayMs} ${account} ${key} ${person} ${tagSet} ${provider}\n${group}\n${model}`;
     let round = rounds.find((one) => !one.has(name));
     if (round === undefined) {
       round = new Map();

@@ -21,7 +21,7 @@ import { type Mailer, makeMailer } from '../../../src/delivery/delivery.ts';
 import type { TurnpikeError } from '../../../src/errors.ts';
 import { capabilitiesOf, type TargetHealth } from '../../../src/gateway/gateway.ts';
 import type { UsageRecord } from '../../../src/ledger/ledger.ts';
-import { probeProvider, providerKinds } from '../../../src/providers/providers.ts';
+import { type OfferedModel, probeProvider, providerKinds, readOffer } from '../../../src/providers/providers.ts';
 import { hashSecret, openVault, type SecretHashes, type Vault } from '../../../src/secrets/secrets.ts';
 import type { Stores } from '../../../src/storage/stores.ts';
 import { NO_LIMITS } from '../../money/ledger/workbench.ts';
@@ -55,6 +55,8 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
   /** The health of providers, as the rest of the service would report it. */
   health: Map<string, ProviderHealth>;
   routeStates: TargetHealth[];
+  /** Lists of models by provider, for providers that no test starts. */
+  offers: Map<string, readonly OfferedModel[]>;
   /** The name and password that was last set, by email. */
   passwords: Map<string, { name: string; password: string }>;
   /** Counted requests, by name; the test empties it when a window ends. */
@@ -141,6 +143,7 @@ export async function makeParts<RetainedData extends Stores>(
     addresses: new Map(),
     health: new Map(),
     routeStates: [],
+    offers: new Map(),
     passwords,
     counters,
     mailer: sendsMail ? makeMailer(stores.mails, { wake: async () => {} }, vault, clock) : null,
@@ -176,7 +179,8 @@ export type Parts<RetainedData extends Stores> = Omit<Installation<RetainedData>
 const secretHashes: SecretHashes = (secret) => [hashSecret(secret)];
 
 export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
-  const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, signIn } = parts;
+  const { clock, stores, catalog, vault, notifications, answers, addresses, health, routeStates, offers, signIn } =
+    parts;
   return {
     version: '0.0.0',
     async verifyToken(token) {
@@ -226,6 +230,8 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     },
     providerKinds: ['sandbox', 'anthropic'],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
+    readOffer: async (provider) =>
+      offers.get(provider.name) ?? (await readOffer(providerKinds.get(provider.kind), provider, PROBE_MS_MAX)),
     capabilitiesOf: (model) => capabilitiesOf(model, catalog.current, providerKinds),
     health: (provider) => health.get(provider) ?? null,
     listState: () => null,

@@ -103,6 +103,7 @@ describe('a provider', () => {
     for (const [method, path] of [
       ['GET', '/api/v1/providers/none'],
       ['POST', '/api/v1/providers/none/test'],
+      ['GET', '/api/v1/providers/none/models'],
     ] as const) {
       const { status, body } = await installation.ask(method, path);
       expect([status, errorOf(body).code]).toEqual([404, 'object_not_found']);
@@ -171,6 +172,121 @@ describe('a test of a provider', () => {
       });
       expect(status).toBe(400);
     }
+  });
+});
+
+describe('the models that a provider offers', () => {
+  const OFFERED = {
+    data: [
+      {
+        id: 'big-router/one',
+        name: 'One',
+        context_length: 128_000,
+        pricing: { prompt: '0.000003', completion: '0.000015', input_cache_read: '0.0000003' },
+      },
+      { id: 'claude-haiku-4-5' },
+      { id: 'free-of-charge', pricing: { prompt: '-1', completion: '-1' } },
+      { id: 'per-request', pricing: { prompt: '0.000001', completion: '0.000001', request: '0.01' } },
+      { id: 'per-million', pricing: { prompt: '3', completion: '15' } },
+      { id: 'numbers', pricing: { prompt: 0.000003, completion: 0.000015 }, context_length: -5 },
+    ],
+  };
+  const withOffer = async () => {
+    const upstream = await startScriptedUpstream(scripts.json(JSON.stringify(OFFERED)));
+    await configure(upstream.url);
+    return upstream;
+  };
+  const PATH = '/api/v1/providers/vendor/models';
+
+  test('are listed with the price that the provider states, or that of the price list, or none', async () => {
+    await using _upstream = await withOffer();
+    const { status, body } = await installation.ask('GET', PATH);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ provider: 'vendor', read_from: 'provider' });
+    const rows = body['data'] as Json[];
+    const stated = rows.find(({ model }) => model === 'big-router/one');
+    expect(stated).toMatchObject({
+      display_name: 'One',
+      max_input_tokens: 128_000,
+      cost: { input: '3', output: '15', cache_read: '0.3', cache_write_5m: null },
+      cost_source: { kind: 'provider', source: null, as_of: null },
+      sold_as: [],
+    });
+    expect(rows.find(({ model }) => model === 'claude-haiku-4-5')).toMatchObject({
+      cost: { input: '1', output: '5' },
+      cost_source: { kind: 'price_list' },
+    });
+    // A price that varies, is not per token, is beyond every bound or not a text is none.
+    for (const name of ['free-of-charge', 'per-request', 'per-million', 'numbers'])
+      expect(rows.find(({ model }) => model === name)).toMatchObject({ cost: null, cost_source: null });
+    expect(rows.find(({ model }) => model === 'numbers')).toMatchObject({ max_input_tokens: null });
+  });
+
+  test('are sold in one transaction, and with dry_run only shown', async () => {
+    await using _upstream = await withOffer();
+    const body = {
+      models: [
+        { model: 'big-router/one', name: 'one', aliases: ['uno'] },
+        { model: 'claude-haiku-4-5', markup_percent: '0' },
+        { model: 'per-request', price: { input: '5', output: '5' } },
+      ],
+      markup_percent: '20',
+      groups: ['default'],
+    };
+    const dry = await installation.ask('POST', PATH, { ...body, dry_run: true });
+    expect(dry.body).toMatchObject({ dry_run: true, document: { models: { one: { price: { input: '3.6' } } } } });
+    expect((await installation.ask('GET', '/api/v1/models')).body['data']).toHaveLength(3);
+    const { body: sold } = await installation.ask('POST', PATH, body);
+    expect((sold['changes'] as Json[]).filter(({ kind }) => kind === 'model').map(({ name }) => name)).toEqual([
+      'one',
+      'claude-haiku-4-5',
+      'per-request',
+    ]);
+    const { body: models } = await installation.ask('GET', '/api/v1/models');
+    const one = (models['data'] as Json[]).find(({ name }) => name === 'one');
+    expect(one).toMatchObject({ aliases: ['uno'], price: { output: '18' }, routes: [{ cost: { output: '15' } }] });
+    const { body: audit } = await installation.ask('GET', '/api/v1/audit?limit=10');
+    expect((audit['data'] as Json[]).map(({ object }) => object)).toContain('model one');
+    const { body: after } = await installation.ask('GET', PATH);
+    expect((after['data'] as Json[]).find(({ model }) => model === 'big-router/one')).toMatchObject({
+      sold_as: ['one'],
+    });
+  });
+
+  test('are sold all or none: a model without a known price refuses the request', async () => {
+    await using _upstream = await withOffer();
+    const models = [{ model: 'big-router/one' }, { model: 'free-of-charge' }];
+    const { status, body } = await installation.ask('POST', PATH, { models });
+    expect([status, errorOf(body).code]).toEqual([400, 'invalid_request']);
+    expect(JSON.stringify(body)).toContain('no price of');
+    expect((await installation.ask('GET', '/api/v1/models')).body['data']).toHaveLength(3);
+  });
+
+  test('are 502 with the reason if the list cannot be read, without the credential', async () => {
+    await using upstream = await startScriptedUpstream(scripts.error(401, 'authentication_error', `no: ${SECRET}`));
+    await configure(upstream.url);
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', { models: [{ model: 'x' }] }],
+    ] as const) {
+      const failed = await installation.ask(method, PATH, body);
+      expect([failed.status, errorOf(failed.body).code]).toEqual([502, 'upstream_failed']);
+      expect(JSON.stringify(failed.body)).not.toContain(SECRET);
+    }
+  });
+
+  test('are read and sold by operators only', async () => {
+    await using upstream = await withOffer();
+    const { id: account } = await makeAccount(installation);
+    for (const members of [{ role: 'viewer' }, { role: 'owner', account }, { role: 'member', account }]) {
+      const authorization = await tokenOf(members);
+      const read = await installation.ask('GET', PATH, undefined, { authorization });
+      const sold = await installation.ask('POST', PATH, { models: [{ model: 'x' }] }, { authorization });
+      expect([read.status, sold.status]).toEqual([403, 403]);
+      const presets = await installation.ask('GET', '/api/v1/provider-presets', undefined, { authorization });
+      expect(presets.status).toBe(members.role === 'viewer' ? 200 : 403);
+    }
+    expect(upstream.requests).toHaveLength(0);
   });
 });
 

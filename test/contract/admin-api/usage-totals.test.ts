@@ -48,6 +48,7 @@ test('totals have one row per day, latest first, and a grand total', async () =>
     key: null,
     model: null,
     provider: null,
+    group: null,
     person: null,
     tag: null,
     session: null,
@@ -85,7 +86,7 @@ test('totals can be filtered by account, by key, and by whole days', async () =>
   const wrong = await installation.ask('GET', '/api/v1/usage/totals?group_by=hour');
   expect([wrong.status, errorOf(wrong.body).message]).toEqual([
     400,
-    'group_by: must be day or model or key or account or provider or person or tag',
+    'group_by: must be day or model or key or account or provider or group or person or tag',
   ]);
 });
 

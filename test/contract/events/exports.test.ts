@@ -4,7 +4,14 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { type ExportJobParts, type ExportSchedule, runExports } from '../../../src/exports/exports.ts';
 import { makeExportJobStore } from '../../../src/storage/storage.ts';
 import { setBounds } from '../../support/set-bounds.ts';
-import { type Installation, type Json, makeAccount, makeInstallation } from '../admin-api/installation.ts';
+import {
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from '../admin-api/installation.ts';
 
 /** Answers well, or never. */
 const objects: string[] = [];
@@ -52,10 +59,10 @@ function jobOf(report: ExportJobParts['report']): ExportJobParts {
 }
 
 /** An export of an account with a run that is due. The servers are on this machine, which the setting refuses. */
-async function makeDue(account: Json, endpoint: string): Promise<string> {
+async function makeDue(account: Json, endpoint: string, members: Json = {}): Promise<string> {
   const { body, status } = await ask('POST', '/api/v1/exports', {
     ...{ kind: 'costs', every: 'month', target: 's3', s3_endpoint: 'https://s3.example.com', s3_bucket: 'finance' },
-    ...{ s3_access_key_id: 'AKID', s3_secret_access_key: 'never-shown', account: account['id'] },
+    ...{ s3_access_key_id: 'AKID', s3_secret_access_key: 'never-shown', account: account['id'], ...members },
   });
   expect(status).toBe(201);
   const { exports } = installation.stores.tables;
@@ -118,4 +125,26 @@ test('a run that waits behind others of its company begins when one of them ends
   );
   expect(states).toEqual(Array(5).fill('done'));
   for (const id of ids) expect(await runsOf(id)).toMatchObject([{ status: 'done' }]);
+});
+
+test('a run begins again when retention drops records of its period', async () => {
+  using _small = setBounds({ exportPartRows: 1, exportPageRows: 1 });
+  const account = await makeAccount(installation);
+  for (let keys = 0; keys < 3; keys++) await useKey(installation, await makeKey(installation, account['id']), 1);
+  installation.clock.advance(Date.UTC(2026, 11) - installation.clock.nowMs());
+  const id = await makeDue(account, good.url.origin, { kind: 'records' });
+  const sent = objects.length;
+  const { retention } = installation.stores;
+  const report = Promise.withResolvers<Json>();
+  const job = jobOf((_, run) => report.resolve({ ...run }));
+  const isSent = () => objects.length > sent + 1;
+  const retainedSince: typeof retention.retainedSince = async (kept) =>
+    kept === 'usage' && isSent() ? Date.UTC(2026, 10, 2) : null;
+  const sources = { ...installation.stores, retention: { ...retention, retainedSince } };
+  await runExports({ ...job, sources }, new AbortController().signal);
+  const parts = objects.slice(sent).map((name) => name.split('/').at(-1));
+  expect(parts.filter((name) => name === 'part-00001.csv').length).toBe(2);
+  expect(parts.at(-1)).toBe('manifest.json');
+  expect(await report.promise).toMatchObject({ status: 'done', rows: 3, tries: 0 });
+  expect(await runsOf(id)).toMatchObject([{ status: 'done', rows: 3 }]);
 });

@@ -13,6 +13,7 @@ function dailyTotal(facts: Partial<DailyTotal>): DailyTotal {
     key: 1,
     model: 'a',
     provider: '',
+    group: '',
     person: 0,
     tagSet: 0,
     messages: 1,

@@ -143,6 +143,8 @@ export function companyExportConformance(open: OpenStores): void {
   tagConformance(open);
   viewConformance(open);
   continuationConformance(open);
+  retentionConformance(open);
+  droppedConformance(open);
 }
 
 function sumConformance(open: OpenStores): void {
@@ -293,37 +295,117 @@ function viewConformance(open: OpenStores): void {
   });
 }
 
+const reader = { account: null, below: false, reader: null };
+const november = { sinceMs: Date.UTC(2026, 10), untilMs: Date.UTC(2026, 11) - 1 };
+
+/** A file of November of all accounts, from a place on, and the place where the next one continues. */
+async function readFile(company: Company, kind: 'records' | 'focus', from: Place | null, rowsMax: number) {
+  const names = { installation: 'Turnpike', hidden: [] };
+  const reading = { sources: company.installation.stores, names, requester: undefined };
+  const more = { by: [], tagName: null, hasProviderCost: true };
+  const question: ExportQuestion = { kind, format: 'csv', ...november, ...reader, ...more };
+  const pieces: Uint8Array[] = [];
+  let next: Place | null = null;
+  for await (const piece of makeFile(reading, question, { from, rowsMax })) {
+    pieces.push(piece.bytes);
+    next = piece.next ?? null;
+  }
+  const text = Buffer.concat(pieces).toString();
+  const header = text.slice(0, text.indexOf('\r\n') + 2);
+  return { header, rows: text.slice(header.length), next };
+}
+
 function continuationConformance(open: OpenStores): void {
-  test('files that continue one another have the rows of one file', async () => {
+  test('a file that continues another from any of its places has the bytes of the rest', async () => {
+    await using company = await openCompany(open);
+    for (const kind of ['records', 'focus'] as const)
+      for (const exportPageRows of [1, 2, 5]) {
+        using _ = setBounds({ exportPageRows });
+        const whole = await readFile(company, kind, null, Number.POSITIVE_INFINITY);
+        let rest = whole.rows;
+        let files = 0;
+        let place: Place | null = null;
+        do {
+          const from = place;
+          expect((await readFile(company, kind, from, Number.POSITIVE_INFINITY)).rows).toBe(rest);
+          const part = await readFile(company, kind, from, 1);
+          expect(part.header).toBe(whole.header);
+          expect(rest.startsWith(part.rows)).toBe(true);
+          rest = rest.slice(part.rows.length);
+          place = part.next;
+          files++;
+        } while (place !== null && files < 99);
+        expect(rest).toBe('');
+        expect(files).toBeGreaterThan(4);
+      }
+  });
+
+  test('a place at any time within any account continues there, as those of earlier releases do', async () => {
+    await using company = await openCompany(open);
+    const whole = await readFile(company, 'records', null, Number.POSITIVE_INFINITY);
+    const rows = readCsv(whole.header + whole.rows);
+    const times = new Set(rows.map((row) => Date.parse(String(row['at']))));
+    for (const name of Object.keys(company.accounts)) {
+      const account = parseId('acct', company.idOf(name)) as number;
+      for (const untilMs of times) {
+        const isLater = (row: Record<string, string>) => {
+          const id = parseId('acct', String(row['account'])) as number;
+          return id === account ? Date.parse(String(row['at'])) <= untilMs : order.indexOf(id) > order.indexOf(account);
+        };
+        const order = [...new Set(rows.map((row) => parseId('acct', String(row['account'])) as number))];
+        const { header, rows: found } = await readFile(company, 'records', { account, untilMs }, 99);
+        expect(readCsv(header + found)).toEqual(rows.filter(isLater));
+      }
+    }
+  });
+}
+
+function retentionConformance(open: OpenStores): void {
+  test('where retention drops records, sums equal the statements: before, while and after they are dropped', async () => {
     using _ = setBounds({ exportPageRows: 2 });
+    await using company = await openCompany(open);
+    const { retention } = company.installation.stores;
+    const sinceMs = Date.UTC(2026, 11);
+    await retention.keepSince('usage', sinceMs);
+    await expectStatements(company);
+    using bound = setBounds({ rowsDroppedAtOnce: 3 });
+    await retention.forget('usage_records', sinceMs);
+    await expectStatements(company);
+    bound[Symbol.dispose]();
+    while ((await retention.countForgotten('usage_records', sinceMs)) > 0)
+      await retention.forget('usage_records', sinceMs);
+    await expectStatements(company);
+    expect((await company.download('kind=records&since=2026-11-01&until=2027-01-01')).length).toBe(5);
+  });
+}
+
+function droppedConformance(open: OpenStores): void {
+  test('a file ends if retention drops records of its time meanwhile, and none continues it', async () => {
+    using _ = setBounds({ exportPageRows: 1 });
     await using company = await openCompany(open);
     const { stores } = company.installation;
     const reading = { sources: stores, names: { installation: 'Turnpike', hidden: [] }, requester: undefined };
-    const span = { sinceMs: Date.UTC(2026, 10), untilMs: Date.UTC(2026, 11) - 1 };
-    for (const kind of ['records', 'focus'] as const) {
-      const all = { account: null, below: false, reader: null, by: [], tagName: null, hasProviderCost: true };
-      const question: ExportQuestion = { kind, format: 'csv', ...span, ...all };
-      const read = async (from: Place | null, rowsMax: number) => {
-        const pieces: Uint8Array[] = [];
-        let next: Place | null = null;
-        for await (const piece of makeFile(reading, question, { from, rowsMax })) {
-          pieces.push(piece.bytes);
-          next = piece.next ?? null;
-        }
-        return { rows: readCsv(Buffer.concat(pieces).toString()), next };
-      };
-      const whole = await read(null, Number.POSITIVE_INFINITY);
-      const parts: Rows = [];
-      let files = 0;
-      let place: Place | null = null;
-      do {
-        const part = await read(place, 1);
-        parts.push(...part.rows);
-        place = part.next;
-        files++;
-      } while (place !== null && files < 99);
-      expect([kind, parts]).toEqual([kind, whole.rows]);
-      expect(files).toBeGreaterThan(4);
-    }
+    const question = { ...november, ...reader, kind: 'focus', format: 'csv', by: [], tagName: null } as const;
+    const begun = makeFile(reading, { ...question, hasProviderCost: true });
+    await begun.next();
+    const { next } = await readFile(company, 'focus', null, 1);
+    await stores.retention.keepSince('usage', Date.UTC(2026, 10, 10));
+    await expect(Array.fromAsync(begun)).rejects.toThrow('Retention dropped records');
+    await expect(readFile(company, 'focus', next, 99)).rejects.toThrow('Retention dropped records');
+    const ofEarlierBuild = next === null ? null : { account: next.account, untilMs: next.untilMs };
+    expect((await readFile(company, 'focus', ofEarlierBuild, 99)).rows).not.toBe('');
   });
+}
+
+/** A file of both months has the sums of their statements, per payer. */
+async function expectStatements(company: Company): Promise<void> {
+  const costs = await company.download('kind=costs&since=2026-11-01&until=2027-01-01&by=payer');
+  for (const name of Object.keys(company.accounts)) {
+    const [row] = costs.filter(({ payer }) => payer === company.idOf(name));
+    const statements = await Promise.all(MONTHS.map((month) => company.statement(name, month)));
+    for (const [column, member] of Object.entries({ balance_paid: 'used', refunded: 'refunded' })) {
+      const stated = statements.reduce((sum, one) => sum + nano(one[member]), 0n);
+      expect([name, column, nano(row?.[column] ?? 0)]).toEqual([name, column, stated]);
+    }
+  }
 }

@@ -5,17 +5,28 @@
 import { expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { newRequestId } from '../../../src/base/ids.ts';
-import { type Entry, type StoredUsageRecord, systemAccounts } from '../../../src/ledger/ledger.ts';
-import { type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
+import { type Entry, type PlanTerms, type StoredUsageRecord, systemAccounts } from '../../../src/ledger/ledger.ts';
+import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 import { makeRandom } from '../../support/random.ts';
 
 const STEPS = 200;
+
+const plan: PlanTerms = {
+  name: 'basic',
+  windows: [{ length: 'day', limit: 2_000 }],
+  groups: null,
+  anchorMs: START_MS,
+  paidUntilMs: null,
+  endsAtMs: null,
+  overflow: true,
+};
 
 export function reconciliationConformance(open: OpenStores): void {
   for (const seed of [1, 2])
     test(`after ${STEPS} random steps, seed ${seed}`, async () => {
       await using bench = await openWorkbench(open, 2_000);
       await bench.setAccount({ creditLine: 9_000 });
+      if (seed === 2) await bench.submit({ kind: 'set-plan', account: bench.account, plan });
       const traffic = new Traffic(bench, makeRandom(seed));
       for (let step = 0; step < STEPS; step++) await traffic.step();
       await traffic.end();
@@ -138,8 +149,10 @@ async function expectReconciled(bench: Workbench): Promise<void> {
   );
   expect((await bench.wallet()).balance).toBe(change);
   expect(sum(({ cost, writtenOff }) => cost - writtenOff)).toBe(
-    -moved(bench.account, ['usage', 'correction', 'refund']),
+    -moved(bench.account, ['usage', 'correction', 'refund']) -
+      moved(systemAccounts.plans, ['usage', 'correction', 'refund']),
   );
+  await expectCharged(bench, entries, records.length);
   expect(sum(({ writtenOff }) => writtenOff)).toBe(-moved(systemAccounts.writeOffs, ['write_off', 'correction']));
   expect(sum(({ cost }) => cost)).toBe(moved(systemAccounts.revenue, ['usage', 'write_off', 'correction', 'refund']));
   const question = {
@@ -161,4 +174,26 @@ async function expectReconciled(bench: Workbench): Promise<void> {
       costedMessages: records.filter(({ providerCost }) => providerCost !== null).length,
     });
   }
+}
+
+/** The parts that paid for each message at its end equal its entries, whatever was given back since. */
+async function expectCharged(
+  { stores, account }: Workbench,
+  entries: readonly Entry[],
+  records: number,
+): Promise<void> {
+  const page = { account, sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER, before: null, limit: 100_000 };
+  const charged = await stores.usage.listCharged(page);
+  const ends = Map.groupBy(entries, ({ reference }) => reference);
+  expect(charged.length).toBe(records);
+  expect(charged.map(({ atMs: _, record: { requestId }, seq: _seq, ...parts }) => ({ requestId, ...parts }))).toEqual(
+    charged.map(({ record: { requestId } }) => {
+      const paidBy = (party: number) =>
+        (ends.get(requestId) ?? [])
+          .filter(({ kind, debit }) => (kind === 'usage' || kind === 'write_off') && debit === party)
+          .reduce((sum, { amount }) => sum + amount, 0);
+      const { plans, writeOffs } = systemAccounts;
+      return { requestId, balancePaid: paidBy(account), planPaid: paidBy(plans), writtenOff: paidBy(writeOffs) };
+    }),
+  );
 }

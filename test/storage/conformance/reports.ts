@@ -11,6 +11,7 @@ export function reportConformance(open: OpenStores): void {
   makerTests(open);
   outcomeTests(open);
   totalsTests(open);
+  totalsOfKeysAndGroups(open);
 }
 
 const list = async (bench: Workbench, facts: Partial<UsagePage>) =>
@@ -84,9 +85,10 @@ function outcomeTests(open: OpenStores): void {
   });
 }
 
+const names = (rows: UsageTotal[], name: 'dayMs' | 'model' | 'key' | 'account' | 'group') =>
+  rows.map((row) => [row[name], row.messages, row.cost]);
+
 function totalsTests(open: OpenStores): void {
-  const names = (rows: UsageTotal[], name: 'dayMs' | 'model' | 'key' | 'account') =>
-    rows.map((row) => [row[name], row.messages, row.cost]);
   const firstDayMs = Math.floor(START_MS / DAY_MS) * DAY_MS;
 
   test('totals by day, model, key and account, of whole days', async () => {
@@ -122,6 +124,45 @@ function totalsTests(open: OpenStores): void {
     expect((await totals(bench, { account })).whole).toMatchObject({ messages: 1, cost: 3n });
     expect((await totals(bench, { key: bench.key, groupBy: 'model' })).whole.cost).toBe(25n);
     expect((await totals(bench, { key: bench.key, account })).whole.cost).toBe(0n);
+  });
+}
+
+function totalsOfKeysAndGroups(open: OpenStores): void {
+  test('totals by the group that sold each message, by two dimensions and of one group', async () => {
+    await using bench = await openWorkbench(open, 100);
+    for (const [group, model, cost] of [
+      ['default', 'small', 1],
+      ['gold', 'small', 4],
+      ['gold', 'big', 20],
+    ] as const)
+      await bench.settle(await bench.begin(cost, { group, draft: { model, stream: true } }), cost, { group, model });
+    expect(names((await totals(bench, { groupBy: 'group' })).rows, 'group')).toEqual([
+      ['gold', 2, 24n],
+      ['default', 1, 1n],
+    ]);
+    const byTwo = (await totals(bench, { groupBy: 'model', thenBy: 'group' })).rows;
+    expect(byTwo.map(({ model, group, cost }) => [model, group, cost])).toEqual([
+      ['big', 'gold', 20n],
+      ['small', 'gold', 4n],
+      ['small', 'default', 1n],
+    ]);
+    const ofGold = await totals(bench, { group: 'gold', groupBy: 'model' });
+    expect([names(ofGold.rows, 'model'), ofGold.whole.cost]).toEqual([
+      [
+        ['big', 1, 20n],
+        ['small', 1, 4n],
+      ],
+      24n,
+    ]);
+    expect((await totals(bench, { group: 'gold', model: 'small' })).whole.cost).toBe(4n);
+    expect((await totals(bench, { group: 'none' })).whole.messages).toBe(0);
+    // Within one day, the records are added up.
+    const times = { isExact: true, sinceMs: START_MS, untilMs: bench.clock.nowMs() };
+    expect(names((await totals(bench, { ...times, groupBy: 'group' })).rows, 'group')).toEqual([
+      ['gold', 2, 24n],
+      ['default', 1, 1n],
+    ]);
+    expect((await totals(bench, { ...times, group: 'gold', groupBy: 'model' })).rows).toEqual(ofGold.rows);
   });
 
   test('totals of the keys that one actor made', async () => {

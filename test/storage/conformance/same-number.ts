@@ -69,7 +69,7 @@ interface Question {
 type Scope = Partial<Record<'account' | 'key', string>>;
 type Ask = (path: string) => Promise<Json>;
 
-const groupings = ['day', 'model', 'key', 'account', 'provider'];
+const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
 const rowsOf = (body: Json) => body['data'] as Json[];
 
 /** Every place that answers the question, and its figures by part. */

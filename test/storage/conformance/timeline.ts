@@ -46,6 +46,7 @@ export async function useAll(bench: Workbench, seed: number): Promise<Used> {
     await bench.settle(requestId, cost, {
       ...of,
       model,
+      group: oneOf(['default', 'default', 'other']),
       outcome,
       status: isFailed ? oneOf([502, 529]) : 200,
       error: isFailed ? { code, message: 'why' } : null,
@@ -80,6 +81,7 @@ function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBuc
       key: null,
       model: null,
       provider: null,
+      group: null,
       person: null,
       tag: null,
       session: null,

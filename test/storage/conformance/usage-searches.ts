@@ -48,6 +48,8 @@ function filtersOf({ records }: Used): Sought[] {
     { errorCode: 'upstream_overloaded', outcome: 'client_gone' },
     { provider: 'one' },
     { provider: 'o_e' },
+    { group: 'other' },
+    { group: 'default', model: 'big' },
     { isStream: true, costMin: 50 },
     { isStream: false, sinceMs: middle.atMs, untilMs: middle.atMs },
   ];
@@ -57,7 +59,10 @@ function filtersOf({ records }: Used): Sought[] {
 function rightOf({ keys, records }: Used, scope: Scope, sought: Sought): StoredUsageRecord[] {
   const maker = (key: number) => (keys.indexOf(key) % 3 === 1 ? 'tok_b' : 'tok_a');
   const { outcome = null, sinceMs = null, untilMs = null } = sought;
-  const { model, modelPart, isCompleted, status, errorCode, provider, isStream, costMin } = { ...NO_FILTER, ...sought };
+  const { model, modelPart, isCompleted, status, errorCode, provider, group, isStream, costMin } = {
+    ...NO_FILTER,
+    ...sought,
+  };
   return records.filter(
     (one) =>
       (scope.account === null || one.account === scope.account) &&
@@ -67,6 +72,7 @@ function rightOf({ keys, records }: Used, scope: Scope, sought: Sought): StoredU
       one.atMs >= (sinceMs ?? 0) &&
       one.atMs <= (untilMs ?? one.atMs) &&
       (model === null || one.model === model) &&
+      (group === null || one.group === group) &&
       (modelPart === null || one.model.includes(modelPart)) &&
       (isCompleted === null || (one.outcome === 'completed') === isCompleted) &&
       (status === null || (one.status >= status.least && one.status <= status.most)) &&
@@ -152,10 +158,11 @@ function summaryTests(open: OpenStores): void {
       model: (one: StoredUsageRecord) => one.model,
       key: (one: StoredUsageRecord) => one.key,
       account: (one: StoredUsageRecord) => one.account,
+      group: (one: StoredUsageRecord) => one.group,
     };
     for (const scope of scopesOf(used))
       for (const { sinceMs, untilMs, ...sought } of filtersOf(used))
-        for (const groupBy of ['day', 'model', 'key', 'account', null] as const) {
+        for (const groupBy of ['day', 'model', 'key', 'account', 'group', null] as const) {
           const times = { sinceMs: sinceMs ?? 0, untilMs: untilMs ?? Number.MAX_SAFE_INTEGER };
           const asked = { ...allSummary, ...scope, ...sought, ...times, groupBy };
           const right = rightOf(used, scope, { ...sought, ...times });
@@ -172,7 +179,7 @@ function summaryTests(open: OpenStores): void {
           if (groupBy === null) continue;
           const groups = Map.groupBy<string | number, StoredUsageRecord>(right, names[groupBy]);
           expect(summary.groups).toBe(groups.size);
-          const nameOf = { day: 'dayMs', model: 'model', key: 'key', account: 'account' } as const;
+          const nameOf = { day: 'dayMs', model: 'model', key: 'key', account: 'account', group: 'group' } as const;
           expect(new Map(summary.rows.map((row) => [row[nameOf[groupBy]], Number(row.cost)]))).toEqual(
             new Map([...groups].map(([name, records]) => [name, costOf(records)])),
           );
@@ -183,7 +190,7 @@ function summaryTests(open: OpenStores): void {
     await using bench = await openWorkbench(open, 1_000_000);
     const used = await useAll(bench, 14);
     for (const scope of scopesOf(used))
-      for (const groupBy of ['day', 'model', 'key', 'account', null] as (TotalsGrouping | null)[]) {
+      for (const groupBy of ['day', 'model', 'key', 'account', 'group', null] as (TotalsGrouping | null)[]) {
         const asked = { ...allSummary, ...scope, groupBy };
         const ofRecords = await bench.stores.usage.summarizeUsage(asked);
         const ofDays = await bench.stores.usage.summarizeUsage({ ...asked, isOfDays: true });

@@ -176,7 +176,7 @@ describe('a backup is refused', () => {
     const damaged = join(directory, 'damaged');
     await (await spawnTurnpike(damaged)).stop();
     const file = openSync(join(damaged, 'turnpike.db'), 'r+');
-    for (let page = 2; page < 40; page++) writeSync(file, Buffer.alloc(4_000, 0xff), 0, 4_000, page * 4_096 + 50);
+    for (let page = 2; page < 120; page++) writeSync(file, Buffer.alloc(4_000, 0xff), 0, 4_000, page * 4_096 + 50);
     closeSync(file);
     const { exitCode, error } = await refusal(join(directory, 'of-damaged.db'), damaged);
     expect([exitCode, error.includes('no backup was made')]).toEqual([1, true]);

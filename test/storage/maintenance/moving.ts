@@ -89,8 +89,7 @@ const WAITING = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid 
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 const TRIGGERS = {
-  copying:
-    'CREATE TRIGGER wait_here BEFORE INSERT ON attributed_totals FOR EACH STATEMENT EXECUTE FUNCTION wait_here()',
+  copying: 'CREATE TRIGGER wait_here BEFORE INSERT ON grouped_totals FOR EACH STATEMENT EXECUTE FUNCTION wait_here()',
   commit: `CREATE CONSTRAINT TRIGGER wait_here AFTER INSERT ON learned DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION wait_here()`,
 } as const;

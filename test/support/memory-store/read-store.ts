@@ -25,8 +25,16 @@ import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
-import type { DailyTotal, LedgerReader, NewEntry, RowPage, StoredUsageRecord } from '../../../src/ledger/ledger.ts';
 import {
+  type DailyTotal,
+  type LedgerReader,
+  type NewEntry,
+  type RowPage,
+  type StoredUsageRecord,
+  systemAccounts,
+} from '../../../src/ledger/ledger.ts';
+import {
+  type ChargedMessage,
   divideRange,
   gatherTop,
   gatherTotals,
@@ -365,22 +373,13 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
   };
 }
 
-function entryReads(
-  tables: MemoryTables,
-): Pick<LedgerReader & MonthStore, 'listEntries' | 'listMessagePayments' | 'readMonth'> {
+function entryReads(tables: MemoryTables): Pick<LedgerReader & MonthStore, 'listEntries' | 'readMonth'> {
   const numberOf = makeNumbers<NewEntry>();
   const numbered = () => tables.entries.map((row) => ({ ...row, seq: numberOf(row) }));
   return {
     async listEntries(page) {
       const entries = numbered().filter((entry) => isEntryAsked(entry, page));
       return newestFirst(entries, page.before, page.limit).map(({ account: _, ...entry }) => entry);
-    },
-    async listMessagePayments(places) {
-      const isPlace = (entry: { account: number; atMs: number }) =>
-        places.some(({ account, atMs }) => entry.account === account && entry.atMs === atMs);
-      return numbered()
-        .filter((entry) => (entry.kind === 'usage' || entry.kind === 'write_off') && isPlace(entry))
-        .map(({ account: _, ...entry }) => entry);
     },
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
@@ -389,6 +388,25 @@ function entryReads(
       return account === undefined ? null : readMonth(tables, account, numbered(), question, valueFor);
     },
   };
+}
+
+/** By the entries of their ends. */
+function listCharged(
+  tables: MemoryTables,
+  stored: readonly StoredUsageRecord[],
+  { account, before, sinceMs, untilMs, limit }: Parameters<UsageStore['listCharged']>[0],
+): ChargedMessage[] {
+  const isAsked = (record: StoredUsageRecord) =>
+    record.account === account && record.atMs >= sinceMs && record.atMs <= untilMs;
+  return newestFirst(stored.filter(isAsked), before, limit).map((record) => {
+    const ends = tables.entries.filter(
+      ({ reference, kind }) => reference === record.requestId && (kind === 'usage' || kind === 'write_off'),
+    );
+    const paidBy = (party: number) => ends.reduce((sum, { debit, amount }) => sum + (debit === party ? amount : 0), 0);
+    const { seq, atMs, payer } = record;
+    const [planPaid, writtenOff] = [paidBy(systemAccounts.plans), paidBy(systemAccounts.writeOffs)];
+    return { seq, atMs, record, balancePaid: paidBy(payer), planPaid, writtenOff };
+  });
 }
 
 function rowReads(tables: MemoryTables): Pick<LedgerReader, 'listAccountRows' | 'listPersonRows' | 'listKeyLimits'> {
@@ -433,7 +451,7 @@ function totalsOver(
 ) {
   const totalsOf = (question: Totals): UsageTotal[] =>
     [...tables.totals.values()]
-      .filter((total) => isAsked(total, question) && (question.model === null || total.model === question.model))
+      .filter((total) => isAsked(total, question) && isOfModelAndGroup(total, question))
       .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
       .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
       .map((total) =>
@@ -441,9 +459,9 @@ function totalsOver(
       );
   const inRange = (question: Totals): UsageTotal[] => {
     const { days, edges } = divideRange(question);
-    const { model, tag = null, tagName = null } = question;
+    const { tag = null, tagName = null } = question;
     const ofRecords = stored()
-      .filter((record) => isAsked(record, question) && (model === null || record.model === model))
+      .filter((record) => isAsked(record, question) && isOfModelAndGroup(record, question))
       .filter(({ tags }) => tag === null || tags[tag.name] === tag.value)
       .filter(({ atMs }) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs))
       .map((record) => ({
@@ -509,13 +527,17 @@ function recordReads(tables: MemoryTables): UsageStore {
         isAsked(of, question) && (question.model === null || of.model === question.model);
       return sumTimeline(tables, question, isOfQuestion);
     },
+    listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
     topUsage: (question) => gatherTop([askedTotals(question)], question),
-    listSenders: async (timesMs) => stored().filter(({ atMs }) => timesMs.includes(atMs)),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, group = null }: Totals): boolean {
+  return (model === null || of.model === model) && (group === null || of.group === group);
 }
 
 /** The value of a tag in the set under which a total counts. */

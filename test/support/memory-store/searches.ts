@@ -28,6 +28,7 @@ function matches(record: StoredUsageRecord, filter: Narrowed): boolean {
     (status === null || (record.status >= status.least && record.status <= status.most)) &&
     (errorCode === null || record.error?.code === errorCode) &&
     (provider === null || record.provider === provider) &&
+    (filter.group === null || record.group === filter.group) &&
     (isStream === null || record.stream === isStream) &&
     (costMin === null || record.cost >= costMin) &&
     isAttributed(record, filter)
@@ -86,8 +87,8 @@ export function rankRecords(records: StoredUsageRecord[], ranking: UsageRanking)
 export function sumRecords(sum: SummarySum, records: StoredUsageRecord[], question: UsageSummaryQuestion): void {
   for (const record of records.filter((one) => matches(one, question))) {
     const { atMs, total, failed } = partOfRecord(record, 60_000);
-    const { account, key, model, provider, person, tags, session, agent } = record;
+    const { account, key, model, provider, group, person, tags, session, agent } = record;
     const tag = tags[question.tagName ?? ''] ?? null;
-    sum.add(atMs, { ...total, account, key, model, provider, person, tag, session, agent }, failed);
+    sum.add(atMs, { ...total, account, key, model, provider, group, person, tag, session, agent }, failed);
   }
 }

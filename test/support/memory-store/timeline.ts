@@ -49,7 +49,7 @@ export function sumTimeline(
   return sum.result();
 }
 
-const NOBODY = { provider: null, person: null, session: null, agent: null };
+const NOBODY = { provider: null, group: null, person: null, session: null, agent: null };
 
 export function partOfRecord(record: UsageRecord, length: number) {
   const atMs = record.atMs - (record.atMs % length);
@@ -69,6 +69,7 @@ export function totalOfRecord(record: UsageRecord): UsageTotal {
     key: record.key,
     model: record.model,
     provider: record.provider,
+    group: record.group,
     person: record.person,
     tag: null,
     session: record.session,

@@ -170,7 +170,18 @@ describe('the accounts that have metrics', () => {
 
   function spend(account: number, cost: number): void {
     const dayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
-    const total = { dayMs, account, key: 1, model: 'm', provider: '', person: 0, tagSet: 0, messages: 1, cost };
+    const total = {
+      dayMs,
+      account,
+      key: 1,
+      model: 'm',
+      provider: '',
+      group: '',
+      person: 0,
+      tagSet: 0,
+      messages: 1,
+      cost,
+    };
     const rest = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, writtenOff: 0 };
     const none = { providerCost: 0, costedMessages: 0, costedRevenue: 0 };
     memory.tables.totals.set(`${account} ${memory.tables.totals.size}`, { ...total, ...rest, ...none } as DailyTotal);

@@ -3,11 +3,13 @@
 
 import { join } from 'node:path';
 import { ADDRESS, TOKEN } from '../../contract/admin-api/installation.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 import { type Months, makeMonths, totalOf } from './months.ts';
 import type { Judge } from './open-judge.ts';
 import type { Check } from './run.ts';
 
 export async function judgeFiles(judge: Judge, directory: string, check: Check): Promise<void> {
+  using _ = setBounds({ exportGroupRows: 1_000 }); // several groups in a file of Parquet
   const months = await makeMonths(2_500);
   for (const kind of ['records', 'costs', 'focus']) {
     for (const month of ['2026-11', '2026-12']) {

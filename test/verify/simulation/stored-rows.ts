@@ -48,6 +48,7 @@ interface TotalTable {
   key_id: number;
   model: string;
   provider: string;
+  group_name: string;
   person_id: number;
   tag_set: number;
   messages: number;
@@ -85,7 +86,7 @@ const PLACES: Readonly<Record<keyof Tables, readonly [table: string, order: stri
   claims: ['claims', 'key_id, name'],
   entries: ['entries', 'seq'],
   endings: ['usage_records', 'seq'],
-  totals: ['daily_totals', 'day_ms, account_id, key_id, model, person_id, tag_set, provider'],
+  totals: ['daily_totals', 'day_ms, account_id, key_id, model, person_id, tag_set, provider, group_name'],
   months: ['month_changes', 'account_id, month_ms'],
 };
 
@@ -106,8 +107,8 @@ export function memoryRows(tables: MemoryTables): StoredRows {
     endings: [...tables.endings.values()],
     totals: sorted(
       tables.totals.values(),
-      ({ dayMs, account, key, model, person, tagSet, provider }) =>
-        `${[dayMs, account, key].map(digits).join(' ')} ${model} ${digits(person)} ${digits(tagSet)} ${provider}`,
+      ({ dayMs, account, key, model, person, tagSet, provider, group }) =>
+        `${[dayMs, account, key].map(digits).join(' ')} ${model} ${digits(person)} ${digits(tagSet)} ${provider} ${group}`,
     ),
     months: sorted(tables.monthChanges.values(), ({ account, startMs }) => `${digits(account)} ${digits(startMs)}`),
   };
@@ -165,6 +166,7 @@ function readTotal(row: TotalTable): DailyTotal {
     key: row.key_id,
     model: row.model,
     provider: row.provider,
+    group: row.group_name,
     person: row.person_id,
     tagSet: row.tag_set,
     messages: row.messages,

@@ -648,6 +648,20 @@ export const bodyRules: Record<string, BodyRule> = {
     values: () => ({ token: values([], [7, null, ['x']]), undo: values([true, false], ['yes', null]) }),
   },
   'POST /api/v1/providers/{name}/test': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/providers/{name}/models': {
+    least: () => ({ models: [anOffer], dry_run: true }),
+    values: () => ({
+      models: values([[anOffer]], [[], 'x', [anOffer, anOffer], null]),
+      'models.model': inOffer('model', [], ['none', 7, null]),
+      'models.name': inOffer('name', ['other'], [7, 'a b', null]),
+      'models.aliases': inOffer('aliases', [[], ['alias']], ['alias', [7], null]),
+      'models.markup_percent': inOffer('markup_percent', ['0', '12.5'], [5, '-1', null]),
+      'models.price': inOffer('price', [{ input: '3', output: '4' }], ['free', [], null]),
+      markup_percent: values(['0', '12.5'], ['-1', 20, 'x', null]),
+      groups: values([[]], [['no-group'], 'x', null]),
+      dry_run: values([true], ['yes']),
+    }),
+  },
   'POST /api/v1/prices/update': {
     least: () => ({ dry_run: true }),
     values: () => ({
@@ -671,6 +685,13 @@ export const bodyRules: Record<string, BodyRule> = {
     }),
   },
 };
+
+const anOffer = { model: 'sandbox-lorem', price: { input: '1', output: '2' } };
+const inOffer = (member: string, taken: readonly unknown[], refused: readonly unknown[]): Variant[] =>
+  values(taken, refused).map(({ value, isBeyond }) => ({
+    members: { models: [{ ...anOffer, [member]: value }] },
+    isBeyond,
+  }));
 
 /** Values that every principal may set, and values that none may set. */
 function values(taken: readonly unknown[], refused: readonly unknown[]): Variant[] {

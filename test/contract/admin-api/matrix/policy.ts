@@ -137,6 +137,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers': rule(ofTheInstallation),
   'GET /api/v1/providers/{name}': rule(ofTheInstallation, { object: 'provider' }),
   'POST /api/v1/providers/{name}/test': rule(operatorOnly, { object: 'provider' }),
+  'GET /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
+  'POST /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
+  'GET /api/v1/provider-presets': rule(ofTheInstallation),
   'GET /api/v1/provider-bill-sources': rule(ofTheInstallation),
   'POST /api/v1/provider-bill-sources': rule(operatorOnly),
   'POST /api/v1/provider-bill-sources/{provider}/fetch': rule(operatorOnly, {

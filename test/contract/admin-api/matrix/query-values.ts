@@ -105,13 +105,19 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/accounts?ids': (world) => idsOf(world, 'account', 'acct_000000000'),
   'GET /api/v1/keys?ids': (world) => idsOf(world, 'key', 'key_000000000'),
   name: () => [plain('ALPHA', ({ account }) => account === 'alpha'), plain('no-such-name', nothing), wrong('')],
+  ...Object.fromEntries(
+    ['', '/summary', '/totals'].map((report) => [
+      `GET /api/v1/usage${report}?group`,
+      () => [plain('default'), plain('no-such-group', nothing), wrong('')],
+    ]),
+  ),
   group: () => [
     plain('alpha-group', ({ account }) => account !== null && groupsOf[account].includes('alpha-group')),
     plain('no-such-group', nothing),
   ],
   'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],
   group_by: () => [
-    ...['model', 'key', 'account', 'provider', 'person'].map((value) => plain(value)),
+    ...['model', 'key', 'account', 'provider', 'group', 'person'].map((value) => plain(value)),
     wrong('secret'),
     wrong('tag'), // without tag_name
   ],

@@ -168,6 +168,8 @@ export async function makeWorld(): Promise<World> {
     code: '',
     snapshot: new Map(),
   };
+  const limits = { displayName: null, maxInputTokens: null, maxOutputTokens: null, rates: null };
+  world.installation.offers.set('house-behind', [{ name: 'sandbox-lorem', ...limits }]);
   for (const name of ['house-behind', 'sandbox'])
     world.objects.push(worldObject('provider', `provider ${name}`, name, null));
   await addPrincipals(world);

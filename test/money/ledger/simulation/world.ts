@@ -342,5 +342,6 @@ function attributionOf(number: number): Partial<Attribution> {
   return {
     tags: { team: 'search' },
     tagSet: number % 7 === 0 ? null : number % 3,
+    ...(number % 5 === 0 && { totalsLackGroup: true as const }),
   };
 }
