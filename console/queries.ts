@@ -101,10 +101,7 @@ export interface Costs {
 }
 
 /** The cost of each model, key, account, provider or group in the time range of the page, for columns of lists. */
-export function useCosts(
-  groupBy: 'model' | 'key' | 'account' | 'provider' | 'group',
-  options: GetOptions = {},
-): Costs {
+export function useCosts(groupBy: 'model' | 'key' | 'account' | 'provider' | 'group', options: GetOptions = {}): Costs {
   const range = useRange();
   const query = { ...options.query, group_by: groupBy, ...rangeQuery(range), limit: COST_GROUPS_MAX };
   const totals = useGet('/usage/totals', { ...options, query }).data;

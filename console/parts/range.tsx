@@ -9,12 +9,13 @@ import {
   describeRange,
   rangeLabels,
   rangeOf,
+  rangeOfBucket,
   rangeText,
   startOf,
   stepMs,
   type TimeRange,
 } from '../range.ts';
-import { ActionButton } from './link.tsx';
+import { ActionButton, useGoTo } from './link.tsx';
 import { TimeField, useZone } from './times.tsx';
 
 const LOOKED_EVERY_MS = 5_000;
@@ -41,6 +42,25 @@ function thisMinute(): number {
 export function useSetRange(): (text: string) => void {
   const { values, go } = useFilters();
   return (text) => go({ ...values, range: text }, false);
+}
+
+/**
+^ * Picks buckets of a chart: one leads to the requests that it counts, narrowed by `of`; several become the range.
+ */
+export function usePickBuckets(
+  buckets: readonly { at: string }[],
+  of: Record<string, string> = {},
+): (first: number, last: number) => void {
+  const range = useRange();
+  const setRange = useSetRange();
+  const goTo = useGoTo();
+  return (first, last) => {
+    const at = buckets[first]?.at;
+    if (at === undefined) return;
+    const text = rangeOfBucket(range, at, last - first + 1);
+    if (first === last) void goTo('/usage', { ...of, range: text });
+    else setRange(text);
+  };
 }
 
 /** The choice of a named range, or of two times. */

@@ -11,7 +11,7 @@ import { formatStep } from '../times.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
-import { RangeFilter, useRange, useRangeText } from './range.tsx';
+import { RangeFilter, usePickBuckets, useRange, useRangeText } from './range.tsx';
 import { TimeChart } from './time-chart.tsx';
 import { useZone } from './times.tsx';
 
@@ -38,6 +38,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const zone = useZone();
+  const pick = usePickBuckets(timeline.data, of);
   if (messages === 0) return <Hint>No requests in this period.</Hint>;
   const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
   return (
@@ -58,6 +59,8 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
           <TimeChart
             kind="bar"
             isStacked
+            isOfCounts
+            onPick={pick}
             heightPx={200}
             summary={summary}
             format={formatCompact}
@@ -73,6 +76,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
           <Hint size="xs">Cost (USD)</Hint>
           <TimeChart
             kind="bar"
+            onPick={pick}
             heightPx={200}
             summary={summary}
             {...chartFormats}

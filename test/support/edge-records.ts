@@ -17,7 +17,7 @@ const BEFORE_MS = 1;
 export const REFUND = 3;
 const STEP_MS = 1_000;
 
-/** What every page, report and file says about a range. */
+/** The figures that every page, report and file has of a range. */
 export interface Figures {
   messages: number;
   input: number;
@@ -66,7 +66,11 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
     .toSorted((one, other) => one - other);
   clock.advance((edges[0] as number) - DAY_MS - clock.nowMs());
   const add = (name: string, credit: string) => makeAccount(installation, { name, credit });
-  const [north, south, poor] = [await add('north', '900.00'), await add('south', '900.00'), await add('poor', '0.0025')];
+  const [north, south, poor] = [
+    await add('north', '900.00'),
+    await add('south', '900.00'),
+    await add('poor', '0.0025'),
+  ];
   const keys: Json[] = [];
   for (const [account, name] of [
     [north, 'one'],
@@ -88,7 +92,12 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
   for (const id of refunded) await ask('POST', `/api/v1/usage/${id}/refunds`, { amount: formatUsd(REFUND) });
   clock.advance(nowMs - clock.nowMs());
   const idOf = (account: Json) => String(account['id']);
-  return { accounts: { north: idOf(north), south: idOf(south), poor: idOf(poor) }, key: idOf(keys[0] as Json), refunded, edges };
+  return {
+    accounts: { north: idOf(north), south: idOf(south), poor: idOf(poor) },
+    key: idOf(keys[0] as Json),
+    refunded,
+    edges,
+  };
 }
 
 function factsOf(number: number): object {

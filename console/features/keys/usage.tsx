@@ -6,7 +6,7 @@ import { formatCount } from '../../figures.ts';
 import { chartFormats, formatMoney, sumOf } from '../../money.ts';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
-import { RangeFilter, useRange, useRangeText } from '../../parts/range.tsx';
+import { RangeFilter, usePickBuckets, useRange, useRangeText } from '../../parts/range.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
@@ -35,13 +35,20 @@ export function KeyUse({ keyId }: { keyId: string }) {
           <FailureNotice failure={timeline.error} onRetry={() => void timeline.refetch()} />
         )
       ) : (
-        <Charts timeline={timeline.data} period={text} />
+        <Charts keyId={keyId} timeline={timeline.data} period={text} />
       )}
     </Stack>
   );
 }
 
-function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: string }) {
+interface ChartsProps {
+  keyId: string;
+  timeline: UsageTimelineShape;
+  period: string;
+}
+
+function Charts({ keyId, timeline, period }: ChartsProps) {
+  const pick = usePickBuckets(timeline.data, { key: keyId });
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const failed = timeline.data.reduce((sum, bucket) => sum + (bucket.failed ?? 0), 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
@@ -54,6 +61,7 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
           <TimeChart
             kind="bar"
             points={points}
+            onPick={pick}
             series={[{ name: 'cost', label: 'Cost', color: 'road.6' }]}
             {...chartFormats}
             summary={`Cost: ${formatMoney(cost)} in ${period}.`}
@@ -65,11 +73,13 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
             kind="bar"
             isStacked
             points={points}
+            onPick={pick}
             series={[
               { name: 'completed', label: 'Completed', color: 'road.6' },
               { name: 'failed', label: 'Failed', color: 'red.6' },
             ]}
             format={formatCount}
+            isOfCounts
             summary={`Requests: ${messages} in ${period}, ${failed} of them failed.`}
             heightPx={200}
           />

@@ -17,6 +17,7 @@ import type { Place } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
+import { usePickBuckets } from '../../parts/range.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
@@ -196,7 +197,7 @@ interface ChartsProps {
   step: UsageTimelineShape['step'];
 }
 
-interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format' | 'formatValue'> {
+interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format' | 'formatValue' | 'isOfCounts'> {
   title: string;
   series: Series[];
   summary: string;
@@ -220,6 +221,7 @@ export function SummaryCharts({ summary, step }: ChartsProps) {
 function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) {
   const { title, figures, ...drawn } = chart;
   const zone = useZone();
+  const pick = usePickBuckets(summary.buckets);
   const countedMs = Date.parse(summary.countedSince);
   const points = summary.buckets.map((bucket) => ({
     ...(Date.parse(bucket.at) >= countedMs ? figures(bucket) : {}),
@@ -233,7 +235,7 @@ function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) 
           <Hint>No requests in this period</Hint>
         </Center>
       ) : (
-        <TimeChart {...drawn} points={points} heightPx={HEIGHT_PX} />
+        <TimeChart {...drawn} points={points} heightPx={HEIGHT_PX} onPick={pick} />
       )}
     </Section>
   );
@@ -244,6 +246,7 @@ function requestsChart({ messages, failedShare }: Sums): Chart {
     title: 'Requests',
     kind: 'bar',
     isStacked: true,
+    isOfCounts: true,
     format: formatCount,
     summary: `${countOf(messages, 'request')}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
@@ -259,6 +262,7 @@ function tokensChart({ input, output }: Sums): Chart {
     title: 'Tokens',
     kind: 'bar',
     isStacked: true,
+    isOfCounts: true,
     format: formatCompact,
     summary: `${formatShort(input)} input tokens, ${formatShort(output)} output tokens`,
     series: [

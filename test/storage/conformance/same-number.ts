@@ -45,7 +45,9 @@ export function sumOf(rows: readonly Json[]): Figures {
 /** At their present cost. Refunds have rows of their day; of other days, they have no messages. */
 function sumOfFile(text: string, refunded: bigint): Figures {
   const rows = readCsv(text).map((row) => {
-    const parts = ['balance_paid', 'plan_paid', 'written_off'].map((name) => BigInt(parseUsd(row[name] ?? '') ?? Number.NaN));
+    const parts = ['balance_paid', 'plan_paid', 'written_off'].map((name) =>
+      BigInt(parseUsd(row[name] ?? '') ?? Number.NaN),
+    );
     return { ...row, cost: formatUsd(parts.reduce((sum, part) => sum + part, 0n)) };
   });
   const sum = sumOf(rows);
@@ -62,7 +64,7 @@ interface Question {
   /** The months that the range consists of. */
   month: string | null;
   step: string;
-  /** What was refunded of its messages: files have it on the day of the refund. */
+  /** Refunds of its messages, which files have on the day of the refund. */
   refunded: bigint;
 }
 
@@ -113,7 +115,8 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
   },
   async timeline(ask, { query, step }) {
     const figures: Figures[] = [];
-    for (const one of new Set([step, 'day'])) figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
+    for (const one of new Set([step, 'day']))
+      figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
     return figures;
   },
   async file(ask, { file, hasKey, refunded }) {
@@ -153,9 +156,9 @@ function questionOf(text: string, scope: Scope, refunded: bigint): Question {
 function recordsOf(records: readonly Json[], text: string, scope: Scope): Json[] {
   const { sinceMs, untilMs } = rangeOf(text, NOW_MS);
   return records
-      .filter(({ at }) => Date.parse(String(at)) >= sinceMs && Date.parse(String(at)) < (untilMs ?? NOW_MS + 1))
-      .filter((record) => scope.account === undefined || record['account'] === scope.account)
-      .filter((record) => scope.key === undefined || record['key'] === scope.key);
+    .filter(({ at }) => Date.parse(String(at)) >= sinceMs && Date.parse(String(at)) < (untilMs ?? NOW_MS + 1))
+    .filter((record) => scope.account === undefined || record['account'] === scope.account)
+    .filter((record) => scope.key === undefined || record['key'] === scope.key);
 }
 
 async function readAll(ask: Ask): Promise<Json[]> {
