@@ -108,7 +108,8 @@ function usePick(onPick: TimeChartProps['onPick']): Pick {
       style: { cursor: 'pointer', userSelect: 'none' },
     },
     keys: {
-      onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && active.current !== null && onPick(active.current, active.current),
+      onKeyDown: ({ key }: KeyboardEvent) =>
+        key === 'Enter' && active.current !== null && onPick(active.current, active.current),
     },
     marks: (
       <>

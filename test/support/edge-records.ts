@@ -1,9 +1,9 @@
 // Messages at the edges of time ranges: the midnights of three zones and of UTC, changes of their clocks, and ends of months.
 // Some failed, some were written off or refunded, and all have cached tokens. Contains no tests.
 
-import { rangeText } from '../../console/range.ts';
+import { rangeText, type TimeRange } from '../../console/range.ts';
 import { isoDay, startOfDay } from '../../console/times.ts';
-import { formatUsd } from '../../src/base/money.ts';
+import { formatUsd, parseUsd } from '../../src/base/money.ts';
 import { type Installation, type Json, makeAccount, makeKey, useKey } from '../contract/admin-api/installation.ts';
 
 export const ZONES = ['America/New_York', 'Asia/Kathmandu', 'Pacific/Auckland'] as const;
@@ -104,7 +104,7 @@ function factsOf(number: number): object {
   const isFailed = number % 5 === 3;
   return {
     model: ['sandbox-echo', 'big', 'small'][number % 3],
-    provider: ['one', 'other'][number % 2],
+    provider: ['sandbox', 'other'][number % 2],
     outcome: isFailed ? 'failed' : 'completed',
     status: isFailed ? 529 : 200,
     inputTokens: 100 + number,
@@ -127,3 +127,42 @@ export function customRanges(edges: readonly number[], count: number): string[] 
       return untilMs === undefined ? [rangeText(sinceMs, null)] : [rangeText(sinceMs, untilMs)];
     });
 }
+
+export type Scope = Partial<Record<'account' | 'key', string>>;
+
+/** Whether a record, as the API has it, is one of the range and the scope. */
+export function isAsked({ sinceMs, untilMs }: TimeRange, scope: Scope, nowMs: number): (record: Json) => boolean {
+  return (record) => {
+    const atMs = Date.parse(String(record['at']));
+    const isInRange = atMs >= sinceMs && atMs < (untilMs ?? nowMs + 1);
+    return isInRange && Object.entries(scope).every(([name, id]) => record[name] === id);
+  };
+}
+
+const NOTHING: Figures = { messages: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0n };
+
+export function figuresOf(row: Json): Figures {
+  return {
+    messages: Number(row['messages'] ?? 1),
+    input: Number(row['input_tokens']),
+    output: Number(row['output_tokens']),
+    cacheRead: Number(row['cache_read_input_tokens']),
+    cacheWrite: Number(row['cache_creation_input_tokens']),
+    cost: BigInt(parseUsd(String(row['cost'])) ?? Number.NaN),
+  };
+}
+
+export function sumOf(rows: readonly Json[]): Figures {
+  return rows.map(figuresOf).reduce(
+    (sum, one) => ({
+      messages: sum.messages + one.messages,
+      input: sum.input + one.input,
+      output: sum.output + one.output,
+      cacheRead: sum.cacheRead + one.cacheRead,
+      cacheWrite: sum.cacheWrite + one.cacheWrite,
+      cost: sum.cost + one.cost,
+    }),
+    NOTHING,
+  );
+}
+

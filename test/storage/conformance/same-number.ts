@@ -8,40 +8,23 @@ import { firstDocuments } from '../../../src/catalog/catalog.ts';
 import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
 import { type Installation, type Json, makeNode } from '../../contract/admin-api/installation.ts';
 import type { OpenStores } from '../../money/ledger/workbench.ts';
-import { customRanges, type EdgeRecords, type Figures, fillEdges, REFUND } from '../../support/edge-records.ts';
+import {
+  customRanges,
+  type EdgeRecords,
+  type Figures,
+  figuresOf,
+  fillEdges,
+  isAsked,
+  REFUND,
+  type Scope,
+  sumOf,
+} from '../../support/edge-records.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 
 /** On it, ranges of every length have edges of all zones, and clocks changed in two of them within 90 days. */
 const NOW_MS = Date.parse('2026-11-30T17:45:12.345Z');
 const RANGES_MAX = 6;
-const NOTHING: Figures = { messages: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0n };
-
-export function figuresOf(row: Json): Figures {
-  return {
-    messages: Number(row['messages'] ?? 1),
-    input: Number(row['input_tokens']),
-    output: Number(row['output_tokens']),
-    cacheRead: Number(row['cache_read_input_tokens']),
-    cacheWrite: Number(row['cache_creation_input_tokens']),
-    cost: BigInt(parseUsd(String(row['cost'])) ?? Number.NaN),
-  };
-}
-
-export function sumOf(rows: readonly Json[]): Figures {
-  return rows.map(figuresOf).reduce(
-    (sum, one) => ({
-      messages: sum.messages + one.messages,
-      input: sum.input + one.input,
-      output: sum.output + one.output,
-      cacheRead: sum.cacheRead + one.cacheRead,
-      cacheWrite: sum.cacheWrite + one.cacheWrite,
-      cost: sum.cost + one.cost,
-    }),
-    NOTHING,
-  );
-}
-
 /** At their present cost. Refunds have rows of their day; of other days, they have no messages. */
 function sumOfFile(text: string, refunded: bigint): Figures {
   const rows = readCsv(text).map((row) => {
@@ -68,7 +51,6 @@ interface Question {
   refunded: bigint;
 }
 
-type Scope = Partial<Record<'account' | 'key', string>>;
 type Ask = (path: string) => Promise<Json>;
 
 const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
@@ -152,15 +134,6 @@ function questionOf(text: string, scope: Scope, refunded: bigint): Question {
   };
 }
 
-/** The records of a range, one by one. */
-function recordsOf(records: readonly Json[], text: string, scope: Scope): Json[] {
-  const { sinceMs, untilMs } = rangeOf(text, NOW_MS);
-  return records
-    .filter(({ at }) => Date.parse(String(at)) >= sinceMs && Date.parse(String(at)) < (untilMs ?? NOW_MS + 1))
-    .filter((record) => scope.account === undefined || record['account'] === scope.account)
-    .filter((record) => scope.key === undefined || record['key'] === scope.key);
-}
-
 async function readAll(ask: Ask): Promise<Json[]> {
   const records = rowsOf(await ask('usage?limit=1000'));
   expect(records.length).toBeGreaterThan(40);
@@ -184,7 +157,7 @@ export function sameNumberConformance(open: OpenStores): void {
     const { north, poor } = filled.accounts;
     for (const text of texts)
       for (const scope of [{}, { account: north }, { account: poor }, { key: filled.key }]) {
-        const ofRange = recordsOf(records, text, scope);
+        const ofRange = records.filter(isAsked(rangeOf(text, NOW_MS), scope, NOW_MS));
         const right = sumOf(ofRange);
         const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));
         const question = questionOf(text, scope, BigInt(refunds.length * REFUND));
