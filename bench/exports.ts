@@ -44,6 +44,7 @@ async function exportFile({ url, token, cpuMs, residentMegabytes }: Service, que
   const loopBefore = await loopDelays(url, token);
   const response = await fetch(`${url}/api/v1/exports/file?${query}`, {
     headers: { authorization: `Bearer ${token}` },
+    timeout: false, // sums come at the end
   });
   if (!response.ok || response.body === null) throw new Error(await response.text());
   const rows = query.includes('format=parquet') ? null : new CsvSums();

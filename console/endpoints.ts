@@ -26,9 +26,11 @@ import type {
   EventTypeShape,
   ExportRunShape,
   ExportShape,
+  ForecastShape,
   GroupShape,
   HoldShape,
   ImportedPeopleShape,
+  IncidentListShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -103,6 +105,8 @@ export interface Endpoints {
   'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
+  'GET /incidents': IncidentListShape;
+  'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;

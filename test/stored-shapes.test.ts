@@ -89,6 +89,7 @@ const released: Readonly<Record<number, string>> = {
   24: '0b9ff13f242284ba',
   25: 'c4a8019f3bcf988f',
   26: 'fc5b54505d2b1c51',
+  27: 'be6db24612e60ada',
 };
 
 test('a migration never changes', () => {

@@ -38,34 +38,29 @@ export function OutcomeBadge({ outcome }: { outcome: UsageShape['outcome'] }) {
   return <StatusBadge status={outcome} label={outcomeLabels[outcome]} />;
 }
 
-type Health = Pick<ProviderShape, 'health' | 'routes'>;
+/** The health of routes and providers, by the attempts of all servers. */
+const healthLooks = {
+  not_used: { status: 'unknown', label: 'Not used' },
+  healthy: { status: 'healthy', label: 'Healthy' },
+  degraded: { status: 'service_cut', label: 'Degraded' },
+  down: { status: 'failed', label: 'Down' },
+} as const;
 
-/** The health of a provider, by its last attempts on this server. Routes have a health of their own. */
-export function ProviderHealth({ provider }: { provider: Health }) {
-  const restingCount = provider.routes.filter(({ state }) => state !== 'ready').length;
+export function HealthBadge({ state }: { state: keyof typeof healthLooks }) {
+  return <StatusBadge {...healthLooks[state]} />;
+}
+
+/** The health of a provider, by that of its routes. */
+export function ProviderHealth({ provider: { health } }: { provider: Pick<ProviderShape, 'health'> }) {
+  const { state, routes_down: down, routes_degraded: degraded } = health;
+  const parts = [
+    ...(down === 0 ? [] : [`${countOf(down, 'route')} down`]),
+    ...(degraded === 0 ? [] : [`${countOf(degraded, 'route')} degraded`]),
+  ];
   return (
     <Group gap={6} wrap="wrap">
-      {provider.health === null || isUntried(provider) ? (
-        <StatusBadge status="unknown" label="Not used" />
-      ) : (
-        <StatusBadge {...lookOf(provider.health, restingCount > 0)} />
-      )}
-      {restingCount > 0 && <Hint size="xs">{`${countOf(restingCount, 'route')} paused`}</Hint>}
+      <HealthBadge state={state} />
+      {parts.length > 0 && <Hint size="xs">{parts.join(', ')}</Hint>}
     </Group>
   );
-}
-
-/** Times in ISO 8601 are in the order of their texts. */
-function lookOf(
-  { up, last_success_at: answeredAt, last_failure_at: failedAt }: NonNullable<Health['health']>,
-  isAnyPaused: boolean,
-) {
-  if (!up) return { status: 'failed', label: 'Down' };
-  const hasFailedLast = failedAt !== null && (answeredAt === null || failedAt > answeredAt);
-  if (isAnyPaused || hasFailedLast) return { status: 'service_cut', label: 'Degraded' };
-  return { status: 'healthy', label: 'Healthy' };
-}
-
-function isUntried({ health }: Health): boolean {
-  return health !== null && health.last_success_at === null && health.last_failure_at === null;
 }

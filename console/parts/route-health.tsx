@@ -5,17 +5,10 @@ import type { RouteHealthShape } from '../../src/admin-api/shapes.ts';
 import { formatCount, formatMs, formatShare } from '../figures.ts';
 import { seesInstallation, useMe } from '../me.tsx';
 import { useGet } from '../queries.ts';
-import { StatusBadge } from './badges.tsx';
+import { HealthBadge } from './badges.tsx';
 import { Hint } from './page.tsx';
 
 const EVERY_MS = 15_000;
-
-const looks = {
-  not_used: { status: 'unknown', label: 'Not used' },
-  healthy: { status: 'healthy', label: 'Healthy' },
-  degraded: { status: 'service_cut', label: 'Degraded' },
-  down: { status: 'failed', label: 'Down' },
-} as const;
 
 interface Route {
   model: string;
@@ -34,7 +27,7 @@ export function useRouteHealth(of: { model?: string; provider?: string } = {}) {
 
 export function RouteBadge({ health }: { health: RouteHealthShape | undefined }) {
   if (health === undefined) return null;
-  return <StatusBadge {...looks[health.state]} />;
+  return <HealthBadge state={health.state} />;
 }
 
 /** The badge with success rate, times and faults. */

@@ -35,17 +35,20 @@ export function UseOverTime({ of }: UseOverTimeProps) {
 function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
+  const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
+  const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const zone = useZone();
   const pick = usePickBuckets(timeline.data, of);
-  if (messages === 0) return <Hint>No requests in this period.</Hint>;
+  if (messages === 0) return <Hint>{`No requests in this period${rejected}.`}</Hint>;
   const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
   return (
     <Stack>
       <Group justify="space-between">
         <Text size="sm">
           {requests}, <Money usd={cost} />
+          {rejected}
         </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>

@@ -59,6 +59,7 @@ export {
   placeOf,
   SCIM_SOURCE,
 } from './directory.ts';
+export { isDeniedEmail } from './email-domains.ts';
 export { KeyDirectory } from './key-directory.ts';
 export { makeKeySecret } from './key-secret.ts';
 export { creditKeysOf, emailKeyOf, isOfMailProvider, ownedDomainOf } from './mailboxes.ts';

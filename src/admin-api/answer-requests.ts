@@ -23,6 +23,8 @@ import { directoryGroupRoutes } from './directory-groups.ts';
 import { entryRoutes, statementRoutes } from './entries.ts';
 import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
+import { forecastRoutes } from './forecast.ts';
+import { incidentRoutes } from './incidents.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -81,6 +83,8 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,
+    ...incidentRoutes,
+    ...forecastRoutes,
     ...routeHealthRoutes,
     ...refundRoutes,
     ...codeBatchRoutes,

@@ -1,8 +1,7 @@
-// Attention items: low balances, write-offs, quotas near their limit, failing providers. Looks at the highest recent
+// Attention items: low balances, write-offs, quotas near their limit. Incidents have what fails already. Looks at the highest recent
 // usage in the daily totals, never at records.
 
 import { z } from '@hono/zod-openapi';
-import { exactNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
@@ -12,26 +11,25 @@ import { TurnpikeError } from '../errors.ts';
 import type { UsageTotal } from '../reports/reports.ts';
 import { type AccountWithMeters, withMeters } from './accounts.ts';
 import { type AdminDependencies, everyone, makerOf, seesBalance } from './dependencies.ts';
-import { amountShown, countShown, idField, isoTime, timeShown } from './fields.ts';
+import { amountShown, idField, isoTime, timeShown } from './fields.ts';
+import { forecastOfAccount, listRefused } from './forecast.ts';
 import { requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
-import { hideable } from './visibility.ts';
 
-const attentionKinds = ['balance_low', 'provider_failing', 'written_off', 'key_quota_low', 'account_disabled'] as const;
+const attentionKinds = ['balance_low', 'written_off', 'key_quota_low', 'account_disabled'] as const;
 
 export const attentionSchema = z
   .object({
     kind: z
       .enum(attentionKinds)
       .describe(
-        'balance_low: the account’s balance is used up or will be soon. provider_failing: the last attempts failed, or routes are paused. written_off: the account used more than it could pay for. key_quota_low: the key has used most of its quota. account_disabled: a disabled account with recent usage.',
+        'balance_low: the account’s balance is used up or will be soon, and no incident says that its requests are refused. written_off: the account used more than it could pay for. key_quota_low: the key has used most of its quota. account_disabled: a disabled account with recent usage.',
       ),
     severity: z.enum(['warning', 'critical']),
     account: idField('acct').nullable(),
     account_name: z.string().nullable(),
     key: idField('key').nullable(),
     key_name: z.string().nullable(),
-    provider: hideable('provider', z.string().nullable()),
     balance: amountShown.nullable(),
     available: amountShown.nullable().describe('Balance plus credit line, minus holds.'),
     cost: amountShown.nullable().describe('Since `since`.'),
@@ -40,13 +38,7 @@ export const attentionSchema = z
     written_off: amountShown.nullable().describe('Since `since`.'),
     quota: amountShown.nullable(),
     quota_used: amountShown.nullable(),
-    failures: countShown.nullable().describe('Largest number of consecutive failures of one of its routes.'),
-    share: z
-      .number()
-      .min(0)
-      .max(1)
-      .nullable()
-      .describe('The used share of the quota, or the share of the provider’s routes that are paused.'),
+    share: z.number().min(0).max(1).nullable().describe('The used share of the quota.'),
   })
   .openapi('Attention');
 
@@ -70,22 +62,6 @@ function attention(
   return { ...UNKNOWN, ...known, kind, severity };
 }
 
-/** Providers whose last attempts failed, or with a route whose circuit is open. */
-function listFailingProviders({ catalog, health, routeStates }: AdminDependencies): AttentionJson[] {
-  const states = routeStates();
-  return [...catalog.current().providers.keys()].flatMap((provider) => {
-    const routes = states.filter((state) => state.provider === provider);
-    const isUp = health(provider)?.isUp ?? true;
-    const isFailing = routes.some(({ state }) => state === 'open' || state === 'half_open');
-    if (isUp && !isFailing) return [];
-    const notAsked = routes.filter(({ state }) => state !== 'ready').length;
-    const isCritical = !isUp || notAsked === routes.length;
-    const failures = Math.max(0, ...routes.map(({ failuresInARow }) => failuresInARow));
-    const share = routes.length === 0 ? null : notAsked / routes.length;
-    return [attention('provider_failing', isCritical ? 'critical' : 'warning', { provider, failures, share })];
-  });
-}
-
 export const attentionRoutes: AdminRoute[] = [
   get('/attention', 'attention-list', 'List items that need attention', everyone, {
     answer: [attentionListSchema, 'Items that need attention and that the token may see'],
@@ -95,7 +71,6 @@ export const attentionRoutes: AdminRoute[] = [
       const found = [
         ...(seesBalance(principal) ? await listAccounts(call, used) : []),
         ...(await listKeys(call, used)),
-        ...(principal.accountId === null ? listFailingProviders(call) : []),
       ];
       return { since: isoTime(used.sinceMs), data: found.sort(mostUrgentFirst) };
     },
@@ -141,6 +116,7 @@ async function readUsedSince(call: Call, sinceMs: number): Promise<Used> {
 
 async function listAccounts(dependencies: AdminDependencies, used: Used): Promise<AttentionJson[]> {
   const found: AttentionJson[] = [];
+  const refused = await listRefused(dependencies);
   for (const [at, total] of used.accounts.entries()) {
     if (at % bounds.rowsAtOnce === 0) await nextTurn();
     const account = await dependencies.accounts.getAccount(total.account as number);
@@ -148,7 +124,8 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
     const one = await withMeters(dependencies, account);
     if (account.status === 'disabled')
       found.push(attention('account_disabled', 'warning', { ...ofAccount(one), cost: formatUsd(total.cost) }));
-    else found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
+    else if (!refused.has(account.id))
+      found.push(...judgeBalance(one, total, used.sinceMs, dependencies.clock.nowMs()));
   }
   for (const total of used.writtenOff) {
     const account = await dependencies.accounts.getAccount(total.account as number);
@@ -159,15 +136,11 @@ async function listAccounts(dependencies: AdminDependencies, used: Used): Promis
   return found;
 }
 
-/** At the pace since then, or since its creation; at least a day. */
+/** An account whose requests are refused has an incident instead. */
 function judgeBalance(one: AccountWithMeters, total: UsageTotal, sinceMs: number, nowMs: number): AttentionJson[] {
-  if (one.account.paysFrom === 'parent') return []; // its balance is not used
-  const elapsedMs = Math.max(DAY_MS, nowMs - Math.max(sinceMs, one.account.createdAtMs));
-  const costPerDay = (total.cost * BigInt(DAY_MS)) / BigInt(elapsedMs);
-  const { available } = one.meters;
-  const isEmpty = available <= 0;
-  const daysLeft = costPerDay === 0n ? null : exactNumber((BigInt(available) * 100n) / costPerDay) / 100;
-  if (!isEmpty && (daysLeft === null || daysLeft >= bounds.attentionDaysLeft)) return [];
+  const { state, costPerDay, daysLeft } = forecastOfAccount(one, { ...total, sinceMs }, null, nowMs);
+  const isEmpty = state === 'exhausted';
+  if (!isEmpty && (state !== 'lasts' || daysLeft === null || daysLeft >= bounds.attentionDaysLeft)) return [];
   const isCritical = isEmpty || (daysLeft !== null && daysLeft < 1);
   const pace = { cost: formatUsd(total.cost), cost_per_day: formatUsd(costPerDay), days_left: daysLeft };
   return [attention('balance_low', isCritical ? 'critical' : 'warning', { ...ofAccount(one), ...pace })];

@@ -51,7 +51,7 @@ import { hiddenFrom, hideable } from './visibility.ts';
 const orNone = countShown.nullable();
 
 /** For an account's token: the account's groups, and the models that its keys can reach through them. */
-async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
+export async function visibleCatalog(call: Call): Promise<{ groups: Group[]; models: Model[] }> {
   const { catalog, principal } = call;
   const { accountId } = principal;
   const current = catalog.current();

@@ -28,6 +28,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { ExportSources, ExportStore } from '../exports/exports.ts';
 import type { CAPABILITIES, ListState, TargetHealth } from '../gateway/gateway.ts';
+import type { IncidentStore } from '../incidents/incidents.ts';
 import type { LedgerGate, LedgerReader } from '../ledger/ledger.ts';
 import type {
   AutoRecharges,
@@ -171,6 +172,7 @@ export interface AdminDependencies {
   exportSources: ExportSources;
   exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
+  incidents: Pick<IncidentStore, 'listOpenIncidents' | 'listEndedIncidents'>;
   codes: CodeStore;
   bills: BillStore;
   agents: AgentStore;

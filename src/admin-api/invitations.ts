@@ -15,7 +15,7 @@ import { emailField, idField, nameField, timeShown } from './fields.ts';
 import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { personNote, refuseClaimed } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, get, post } from './route.ts';
-import { isSignUpOpen } from './sign-up-state.ts';
+import { isSignUpOpen, refuseDeniedEmail } from './sign-up-state.ts';
 import { roleField } from './tokens.ts';
 
 const UNKNOWN_LINK = 'This link is unknown, already used or expired. Ask for a new one.';
@@ -159,6 +159,7 @@ async function emailOf(call: AdminDependencies, person: Person, given: string | 
     throw invalidMember('email', 'must be absent: the invitation has an email address');
   const wanted = email ?? given;
   if (wanted === undefined) throw invalidMember('email', 'is required');
+  if (email === null && person.accountId !== null) refuseDeniedEmail(call, wanted);
   await refuseClaimed(call, person, wanted);
   return wanted;
 }

@@ -10,12 +10,14 @@ import { TurnpikeError } from '../errors.ts';
 import {
   auditJson,
   type Billing,
+  bonusOf,
   differenceKinds,
   isWholeCents,
   type Payment,
   type PaymentDifference,
   paymentKinds,
   paymentStatuses,
+  readBonusTiers,
 } from '../payments/payments.ts';
 import { refuseUnusedBalance } from './account-tree.ts';
 import { accountForNew, askedAccount, findAccount } from './accounts.ts';
@@ -44,6 +46,11 @@ export const paymentOptionsSchema = z
     amounts: z.array(amountShown).describe('Amounts to offer.'),
     minimum: amountShown,
     maximum: amountShown,
+    bonuses: z
+      .array(z.object({ from: amountShown, percent: z.string() }))
+      .describe(
+        'The bonus of recharges from an amount on, lowest first: the last step that the amount reaches applies.',
+      ),
     auto_recharges_per_day_max: countShown,
     portal: z.boolean().describe('Whether the provider has a portal for methods and receipts.'),
     instructions: z.string().nullable().describe('How an account gets credit while no payments are taken.'),
@@ -58,6 +65,10 @@ export const paymentSchema = z
     status: z.enum(paymentStatuses),
     amount: amountShown.describe('The amount asked for, without taxes.'),
     credited: amountShown.describe('The part that is credited: paid, and neither refunded nor disputed.'),
+    bonus: amountShown.describe('The bonus when it is paid, besides the amount.'),
+    bonus_credited: amountShown.describe(
+      'The part of the bonus that is credited, in the proportion of `credited` to `amount`.',
+    ),
     total: amountShown.describe('The amount paid, with taxes; 0.00 until it is known.'),
     tax: amountShown,
     refunded: amountShown.describe('The refunded part of the total.'),
@@ -79,11 +90,17 @@ const encodePayment = encoderOf(paymentSchema);
 /** Values for `paymentSchema`. */
 export function paymentOf({ principal }: Pick<Call, 'principal'>, payment: Payment): ValueOf<typeof paymentSchema> {
   const fee = principal.accountId === null ? payment.fee : null;
-  return { ...payment, fee, currency: 'usd', checkoutUrl: payment.actionUrl };
+  const { bonus = 0, bonusCredited = 0 } = payment;
+  return { ...payment, bonus, bonusCredited, fee, currency: 'usd', checkoutUrl: payment.actionUrl };
 }
 
 function paymentJson(call: Call, payment: Payment): z.infer<typeof paymentSchema> {
   return encodePayment(paymentOf(call, payment));
+}
+
+/** The bonus that the settings in force give. */
+function bonusFor({ catalog }: Pick<Call, 'catalog'>, amount: Nano): Nano {
+  return bonusOf(amount, readBonusTiers(catalog.current().settings.rechargeBonus));
 }
 
 const createBody = z.strictObject({
@@ -125,7 +142,7 @@ export const paymentRoutes: AdminRoute[] = [
   get('/payment-options', 'payment-options-show', 'Retrieve what can be paid', holders, {
     answer: [paymentOptionsSchema, 'Amounts and their bounds'],
     handle({ catalog, payments }) {
-      const { rechargeAmounts, rechargeMin, rechargeMax, autoRechargesPerDayMax, rechargeInstructions } =
+      const { rechargeAmounts, rechargeMin, rechargeMax, autoRechargesPerDayMax, rechargeBonus, rechargeInstructions } =
         catalog.current().settings;
       return {
         provider: payments === null ? null : payments.provider,
@@ -133,6 +150,7 @@ export const paymentRoutes: AdminRoute[] = [
         amounts: rechargeAmounts.map(shownAmount),
         minimum: shownAmount(rechargeMin),
         maximum: shownAmount(rechargeMax),
+        bonuses: readBonusTiers(rechargeBonus).map(({ from, percent }) => ({ from: formatUsd(from), percent })),
         auto_recharges_per_day_max: autoRechargesPerDayMax,
         portal: payments !== null,
         instructions: payments === null ? rechargeInstructions : null,
@@ -183,7 +201,7 @@ export const paymentRoutes: AdminRoute[] = [
       const billing = await customerOf(call, payments, account);
       await payments.checkouts.makeRoom(account.id);
       const { object } = await createOnce(call, async (remember) => {
-        const payment = payments.checkouts.plan(billing, call.body.amount);
+        const payment = payments.checkouts.plan(billing, call.body.amount, bonusFor(call, call.body.amount));
         const id = formatId('pay', payment.id);
         const note = changeNote('payment.create', id, account.id, null, auditJson(payment));
         const auditContext = { ...recordAudit(call, [note], remember(id, null)), since: null };

@@ -49,6 +49,7 @@ import {
 import { makeInvitation } from './make-invitation.ts';
 import { after, answerPage } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
+import { refuseDeniedEmail } from './sign-up-state.ts';
 import { accountOfRole, roleField } from './tokens.ts';
 
 export const personSchema = z
@@ -391,6 +392,7 @@ export async function storePerson(call: CallWith<typeof invitationBody>, remembe
       await countShared(call, accountId, people.countPeople),
       bounds.peoplePerAccountMax,
     );
+  if (principal.accountId !== null) refuseDeniedEmail(call, body.email);
   const freed = await freeEmail(call, body.email, accountId);
   const { role, email, name = '' } = body;
   const { secret, linkHash, ...link } = makeInvitation(call.clock.nowMs());

@@ -4,12 +4,14 @@ import { z } from '@hono/zod-openapi';
 import type { Catalog, Credential, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { ProbeResult } from '../providers/providers.ts';
+import { routeStates } from '../traffic/traffic.ts';
 import { noObject } from './admin-app.ts';
 import { type AdminDependencies, installation, operator } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { countShown, idField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, get, list, post } from './route.ts';
+import { readProviderStates } from './route-health.ts';
 
 const NOT_TESTED: ProbeResult = {
   ok: false,
@@ -89,9 +91,14 @@ export const providerSchema = z
         'The provider’s own list of models as this node read it last; null unless an entry with "*" follows it.',
       ),
     health: z
-      .object({ up: z.boolean(), last_success_at: timeShown.nullable(), last_failure_at: timeShown.nullable() })
-      .nullable()
-      .describe('From the last attempts of this node; null if health is not tracked.'),
+      .object({
+        state: z.enum(routeStates).describe('By the health of its routes: down if all that are used are down.'),
+        routes_down: countShown,
+        routes_degraded: countShown,
+        last_success_at: timeShown.nullable().describe('Of this node.'),
+        last_failure_at: timeShown.nullable().describe('Of this node.'),
+      })
+      .describe('The same on all nodes, from the attempts of the last minutes; see `GET /routes/health`.'),
     routes: z
       .array(
         z.object({
@@ -142,13 +149,19 @@ export const providerParams = z.object({ name: z.string().openapi({ pattern: '^[
 export const providerRoutes: AdminRoute[] = [
   list('/providers', 'provider-list', 'List providers', installation, {
     page: [providerSchema, 'Providers by name'],
-    handle: (call) =>
-      answerByName(call, call.catalog.current().providers.values(), (provider) => providerJson(call, provider)),
+    async handle(call) {
+      const stateOf = await readProviderStates(call);
+      const providers = call.catalog.current().providers.values();
+      return answerByName(call, providers, (provider) => providerJson(call, provider, stateOf));
+    },
   }),
   get('/providers/{name}', 'provider-show', 'Retrieve a provider', installation, {
     params: providerParams,
     answer: [providerSchema, 'The provider'],
-    handle: (call) => providerJson(call, findProvider(call.catalog.current(), call.params.name)),
+    async handle(call) {
+      const provider = findProvider(call.catalog.current(), call.params.name);
+      return providerJson(call, provider, await readProviderStates(call));
+    },
   }),
   // Changes nothing, but sends the installation's credential: operators only.
   post('/providers/{name}/test', 'provider-test', 'Test a provider', operator, {
@@ -174,9 +187,14 @@ export function findProvider({ providers }: Catalog, name: string): ProviderSett
 
 const encodeProvider = encoderOf(providerSchema);
 
-function providerJson(dependencies: AdminDependencies, settings: ProviderSettings): z.infer<typeof providerSchema> {
+function providerJson(
+  dependencies: AdminDependencies,
+  settings: ProviderSettings,
+  stateOf: Awaited<ReturnType<typeof readProviderStates>>,
+): z.infer<typeof providerSchema> {
   const { name: provider, kind, baseUrl, residency, passthrough, credentials } = settings;
-  const health = dependencies.health(provider);
+  const { lastSuccessMs = null, lastFailureMs = null } = dependencies.health(provider) ?? {};
+  const { state, down, degraded } = stateOf(provider);
   const models = [...dependencies.catalog.current().models.values()];
   const states = dependencies.routeStates().filter((state) => state.provider === provider);
   return encodeProvider({
@@ -198,10 +216,12 @@ function providerJson(dependencies: AdminDependencies, settings: ProviderSetting
       .map(({ name }) => name)
       .sort(),
     modelList: dependencies.listState(settings),
-    health: health && {
-      up: health.isUp,
-      lastSuccessAtMs: health.lastSuccessMs,
-      lastFailureAtMs: health.lastFailureMs,
+    health: {
+      state,
+      routesDown: down,
+      routesDegraded: degraded,
+      lastSuccessAtMs: lastSuccessMs,
+      lastFailureAtMs: lastFailureMs,
     },
     routes: states.map((state) => ({
       ...state,

@@ -1,12 +1,19 @@
-// The health of every route of the catalog in the last day: attempts of all nodes, circuits of this one.
+// The health of every route of the catalog, and of providers by their routes, from the attempts of all nodes.
 
 import { z } from '@hono/zod-openapi';
 import { bounds } from '../config/config.ts';
-import { type Circuits, judgeRoute, type RouteHour, routeStates } from '../traffic/traffic.ts';
-import { installation } from './dependencies.ts';
+import {
+  judgeProvider,
+  judgeRoute,
+  type RouteHour,
+  type RouteState,
+  routeStates,
+  shareAnswered,
+} from '../traffic/traffic.ts';
+import { type AdminDependencies, installation } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { countShown, isoTime, modelFilter, timeShown } from './fields.ts';
-import { type AdminRoute, type Call, get } from './route.ts';
+import { type AdminRoute, get } from './route.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,7 +27,7 @@ export const routeHealthSchema = z
     state: z
       .enum(routeStates)
       .describe(
-        'not_used: no attempts in the last 24 hours. down: the circuit of all its credentials is open on this node, or most attempts failed. degraded: some attempts failed, or some circuits are open. The last hour decides; without attempts in it, the last 24 hours.',
+        'not_used: no attempts in the last 24 hours. down: none of the latest attempts, or less than half of them, was answered. degraded: less than 95 % were. The latest attempts are those of the last ten minutes, with as many before them as there are fewer than twenty, up to a day back. All nodes tell the same.',
       ),
     attempts: countShown.describe('Attempts that were answered or failed.'),
     success_rate: z.number().min(0).max(1).nullable().describe('null without attempts.'),
@@ -46,49 +53,56 @@ export const routeHealthRoutes: AdminRoute[] = [
     answer: [routeHealthListSchema, 'The health of routes in the last 24 hours'],
     async handle(call) {
       const nowMs = call.clock.nowMs();
-      const sinceMs = Math.ceil((nowMs - bounds.routeHealthSeenMs) / HOUR_MS) * HOUR_MS;
-      const hours = Map.groupBy(await call.traffic.listRouteHours(sinceMs), nameOf);
-      return { since: isoTime(sinceMs), data: listRoutes(call, hours, nowMs) };
+      const hours = await readHours(call);
+      return { since: isoTime(firstHourMs(nowMs)), data: listRoutes(call, hours, nowMs, call.query) };
     },
   }),
 ];
 
 type RouteJson = z.infer<typeof routeHealthSchema>;
 type Query = { model?: string | undefined; provider?: string | undefined };
+type Hours = ReadonlyMap<string, readonly RouteHour[]>;
+
+function firstHourMs(nowMs: number): number {
+  return Math.ceil((nowMs - bounds.routeHealthSeenMs) / HOUR_MS) * HOUR_MS;
+}
+
+async function readHours({ traffic, clock }: Pick<AdminDependencies, 'traffic' | 'clock'>): Promise<Hours> {
+  return Map.groupBy(await traffic.listRouteHours(firstHourMs(clock.nowMs())), nameOf);
+}
 
 /** Two routes of a model may be equal but for their terms: they are one here. */
 function listRoutes(
-  call: Call<unknown, Query>,
-  hours: ReadonlyMap<string, readonly RouteHour[]>,
+  { catalog }: Pick<AdminDependencies, 'catalog'>,
+  hours: Hours,
   nowMs: number,
+  { model: ofModel, provider: ofProvider }: Query = {},
 ): RouteJson[] {
-  const { model: ofModel, provider: ofProvider } = call.query;
-  const circuitsOf = circuits(call);
   const listed = new Map<string, RouteJson>();
-  for (const { name: model, routes } of call.catalog.current().models.values())
+  for (const { name: model, routes } of catalog.current().models.values())
     for (const { provider, upstreamModel } of routes) {
       if ((ofModel ?? model) !== model || (ofProvider ?? provider) !== provider) continue;
       const name = nameOf({ model, provider, upstreamModel });
       if (listed.has(name)) continue;
-      const report = judgeRoute(hours.get(name) ?? [], circuitsOf(provider, upstreamModel), nowMs);
-      const attempts = report.answered + report.failed;
-      const successRate = attempts === 0 ? null : report.answered / attempts;
+      const report = judgeRoute(hours.get(name) ?? [], nowMs);
+      const [attempts, successRate] = [report.answered + report.failed, shareAnswered(report)];
       listed.set(name, encodeRoute({ ...report, model, provider, upstreamModel, attempts, successRate }));
     }
   return [...listed.values()];
 }
 
-function nameOf({ model, provider, upstreamModel }: Pick<RouteHour, 'model' | 'provider' | 'upstreamModel'>): string {
-  return `${model}\n${provider}\n${upstreamModel}`;
+/** The state of each provider that has routes, and of its routes. The only judgement of providers, for every page. */
+export async function readProviderStates(
+  call: Pick<AdminDependencies, 'traffic' | 'clock' | 'catalog'>,
+): Promise<(provider: string) => { state: RouteState; down: number; degraded: number }> {
+  const routes = Map.groupBy(listRoutes(call, await readHours(call), call.clock.nowMs()), ({ provider }) => provider);
+  return (provider) => {
+    const states = (routes.get(provider) ?? []).map(({ state }) => state);
+    const count = (one: RouteState) => states.filter((state) => state === one).length;
+    return { state: judgeProvider(states), down: count('down'), degraded: count('degraded') };
+  };
 }
 
-/** A provider that asked to wait is not used by all of its credentials, either. */
-function circuits({ routeStates: listStates }: Call): (provider: string, upstreamModel: string) => Circuits {
-  const ofRoute = Map.groupBy(listStates(), ({ provider, model }) => `${provider}\n${model}`);
-  return (provider, upstreamModel) => {
-    const targets = ofRoute.get(`${provider}\n${upstreamModel}`) ?? [];
-    const open = targets.filter(({ state }) => state === 'open' || state === 'half_open').length;
-    if (open > 0 && open === targets.length) return 'all open';
-    return targets.some(({ state }) => state !== 'ready') ? 'some open' : 'closed';
-  };
+function nameOf({ model, provider, upstreamModel }: Pick<RouteHour, 'model' | 'provider' | 'upstreamModel'>): string {
+  return `${model}\n${provider}\n${upstreamModel}`;
 }

@@ -24,6 +24,8 @@ import type { destinationSchema, destinationWithSecret } from './destinations.ts
 import type { directoryGroupSchema } from './directory-groups.ts';
 import type { entrySchema, holdSchema, statementSchema } from './entries.ts';
 import type { exportRunSchema, exportSchema } from './export-schedules.ts';
+import type { forecastSchema } from './forecast.ts';
+import type { incidentListSchema, incidentSchema } from './incidents.ts';
 import type { acceptedSchema, invitationSchema, signInSchema } from './invitations.ts';
 import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
@@ -47,6 +49,9 @@ import type { bucketSchema, timelineSchema, topSchema, totalSchema } from './usa
 export type AcceptedShape = z.infer<typeof acceptedSchema>;
 export type AccountPlanShape = z.infer<typeof accountPlanSchema>;
 export type AccountShape = z.infer<typeof accountSchema>;
+export type ForecastShape = z.infer<typeof forecastSchema>;
+export type IncidentListShape = z.infer<typeof incidentListSchema>;
+export type IncidentShape = z.infer<typeof incidentSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;
 export type AttentionShape = z.infer<typeof attentionSchema>;
 export type AuditShape = z.infer<typeof auditSchema>;

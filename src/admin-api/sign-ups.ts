@@ -29,7 +29,7 @@ import { emailField, idField, nameField } from './fields.ts';
 import { acceptedSchema } from './invitations.ts';
 import { passwordField, refuseWeakPassword } from './new-password.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
-import { isSignUpOpen } from './sign-up-state.ts';
+import { isSignUpOpen, refuseDeniedEmail } from './sign-up-state.ts';
 
 const CLOSED = 'Sign-up is not open. Ask the people who look after this service for an invitation.';
 const UNKNOWN_LINK = 'This link is unknown, already used or expired. Ask for a new one.';
@@ -56,6 +56,7 @@ export const signUpRoutes: AdminRoute[] = [
       const { email, name, account_name: accountName = name } = call.body;
       const { mailer } = call;
       if (mailer === null || !isSignUpOpen(call)) throw new TurnpikeError('object_not_found', CLOSED);
+      refuseDeniedEmail(call, email);
       await refuseFarming(call, email);
       const key = `sign-up:email:${emailKeyOf(email)}`;
       const { isAllowed } = await call.signIn.count(key, bounds.mailsPerMailboxMax, DAY_MS);
@@ -144,6 +145,7 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   const link = await findMailed(call, 'sign-up', call.body.token);
   if (!isSignUpOpen(call)) throw new TurnpikeError('object_not_found', CLOSED);
   const { email, name } = link;
+  refuseDeniedEmail(call, email); // the lists may have changed since the mail
   if ((await call.people.findPersonByEmail(email)) !== null)
     throw new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists: sign in.`);
   const { settings } = call.catalog.current();

@@ -9,6 +9,7 @@ import {
   marginOfTotal,
   type RecordGrouping,
   stepMs,
+  type TimelineQuestion,
   type TimelineStep,
   type TopGroups,
   type TopQuestion,
@@ -78,6 +79,11 @@ export const bucketSchema = z
     failed: countShown
       .nullable()
       .describe('Number of these messages that were not completed; null for a day where this is not counted.'),
+    refused: countShown
+      .nullable()
+      .describe(
+        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model` or `below`, and more than 30 days ago.',
+      ),
     messages: countShown,
     ...counted,
     ...marginShown,
@@ -191,11 +197,12 @@ export const totalRoutes: AdminRoute[] = [
       };
       const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span, ...counted };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
+      const refusedAt = await countRefused(call, question);
       return encodeTimeline({
         step,
         ...span,
         countedSinceMs,
-        data: buckets.map((bucket) => bucketOf(bucket, principal)),
+        data: buckets.map((bucket) => ({ ...bucketOf(bucket, principal), refused: refusedAt(bucket.atMs) })),
       });
     },
   }),
@@ -259,6 +266,20 @@ async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion
   return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs, isExact: true, limit };
 }
 
+/** The number of refused requests of each bucket; null before they are kept, and where it is not counted. */
+async function countRefused(
+  call: Call,
+  { step, model, below, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
+): Promise<(atMs: number) => number | null> {
+  if (model !== null || below === true) return () => null;
+  const keptSinceMs = call.clock.nowMs() - bounds.refusalsKeptMs;
+  const question = { ...narrowed, code: null, sinceMs, untilMs: untilMs - 1, groupBy: step };
+  const limit = bounds.timelineBucketsMax + 1;
+  const { rows } = await call.traffic.totalRefusals({ ...question, limit }, requesterOf(call));
+  const counts = new Map(rows.map(({ atMs, count }) => [atMs, count]));
+  return (atMs) => (atMs < keptSinceMs ? null : (counts.get(atMs) ?? 0));
+}
+
 /** Whole buckets between two times. Throws invalid_request if there are too many, or none. */
 function spanOf(step: TimelineStep, since: number | undefined, until: number): { sinceMs: number; untilMs: number } {
   const startOf = (atMs: number) => Math.floor(Math.min(LAST_MS, Math.max(0, atMs)) / stepMs[step]) * stepMs[step];
@@ -271,7 +292,10 @@ function spanOf(step: TimelineStep, since: number | undefined, until: number): {
   throw invalidMember('step', message);
 }
 
-function bucketOf({ total, firstTokens, ...bucket }: UsageBucket, principal: Principal): ValueOf<typeof bucketSchema> {
+function bucketOf(
+  { total, firstTokens, ...bucket }: UsageBucket,
+  principal: Principal,
+): Omit<ValueOf<typeof bucketSchema>, 'refused'> {
   const { p50: firstTokenMsP50 = null, p95: firstTokenMsP95 = null } = firstTokens ?? {};
   return { ...figuresOf(total, principal), ...bucket, firstTokenMsP50, firstTokenMsP95 };
 }

@@ -22,6 +22,7 @@ export type IdKind =
   | 'dlv'
   | 'agent'
   | 'exp'
+  | 'inc'
   | 'dgrp'
   | 'scimuser'
   | 'scimgroup';

@@ -29,12 +29,36 @@ const domain = z
     /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
     'must be a domain in lower case, such as "example.com"',
   );
+const MAIL_DOMAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u;
+const MAIL_DOMAINS_MAX = 20_000; // public lists of disposable mailboxes have some thousands
+const mailDomains = z
+  .array(
+    z
+      .string()
+      .max(253)
+      .regex(MAIL_DOMAIN, 'must be a domain, such as "example.com", or a top-level domain, such as "zip"'),
+  )
+  .max(MAIL_DOMAINS_MAX)
+  .refine((domains) => new Set(domains).size === domains.length, 'must not contain a domain twice');
 /** Whole cents, and as much as a payment provider takes at once. */
 const rechargeAmount = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{2})?$/, 'must be an amount in USD in whole cents, such as "25" or "25.50"')
   .refine((text) => nanoOf(text) >= RECHARGE_LEAST, 'must be at least 0.50');
 const rechargeAmounts = z.array(rechargeAmount).min(1, 'must not be empty').max(LIST_ENTRIES_MAX);
+const bonusTiers = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^(?:0|[1-9]\d{0,5})(?:\.\d{2})?: (?:100|[1-9]?\d(?:\.\d{1,2})?)%$/,
+        'must be an amount in USD and a percentage of at most 100, such as "100: 5%"',
+      ),
+  )
+  .max(LIST_ENTRIES_MAX)
+  .refine((tiers) => new Set(tiers.map((tier) => nanoOf(tier.split(':')[0] ?? ''))).size === tiers.length, {
+    error: 'must not contain an amount twice',
+  });
 const amountText = z
   .string()
   .regex(
@@ -220,6 +244,10 @@ export const SETTINGS = {
   sign_up_domains: setting(z.array(domain).max(LIST_ENTRIES_MAX), []).describe(
     'domains of the emails that can sign up; an empty list: any',
   ),
+  email_domains_denied: setting(mailDomains, []).describe(
+    'domains, with all below them, whose emails can neither sign up nor be invited by accounts, such as those of disposable mailboxes, see operating.md',
+  ),
+  email_domains_allowed: setting(mailDomains, []).describe('exceptions from `email_domains_denied`'),
   sign_up_group: setting(plainName, 'default').describe(
     'group of the accounts that sign-ups create; without it, sign-up is off',
   ),
@@ -236,6 +264,9 @@ export const SETTINGS = {
     'least amount in USD of a recharge, in whole cents; at least 0.50',
   ),
   recharge_max: setting(rechargeAmount, '1000').describe('largest amount in USD of a recharge, in whole cents'),
+  recharge_bonus: setting(bonusTiers, []).describe(
+    'bonus in percent by the least amount of a recharge in USD, such as `"100: 5%"`: the highest step that the amount reaches, see payments.md; an empty list: none',
+  ),
   auto_recharges_per_day_max: setting(integer(0, 1_000), 5).describe(
     'largest number of automatic recharges of an account in a day (UTC); 0: none',
   ),

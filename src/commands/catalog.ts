@@ -15,7 +15,7 @@ const groupColumns = columns('name models multiplier rpm input_tpm output_tpm co
 const providerColumns: readonly Column[] = [
   ...columns('name kind base_url has_credential'),
   ['MODELS', (row) => (row['models'] as string[]).length],
-  ...columns('health.up'),
+  ...columns('health.state'),
   ['ROUTES', (row) => stateCounts(row['routes'] as Row[])],
 ];
 export const catalogTable: readonly ApiCommand[] = [
@@ -130,7 +130,7 @@ async function printProvider(invocation: Invocation, provider: Row): Promise<num
   await printObject(invocation, provider, [
     ...columns('name kind base_url has_credential residency'),
     ['CREDENTIALS', (row) => (row['credentials'] as Row[]).map(credentialText)],
-    ...columns('models health.up health.last_success_at health.last_failure_at'),
+    ...columns('models health.state health.last_success_at health.last_failure_at'),
   ]);
   await printParts(invocation, provider['routes'] as Row[], [
     ...columns('model credential state until failures_in_a_row in_flight first_token_ms'),

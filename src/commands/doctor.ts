@@ -107,11 +107,11 @@ async function readProvidersDown(url: string, isLocal: boolean, token: string): 
   try {
     const answer = await get(`${url}/api/v1/providers?limit=${bounds.pageItemsMax}`, isLocal, token);
     const { data } = (await answer.json()) as {
-      data?: { name: string; health: { up: boolean; last_success_at: string | null } | null }[];
+      data?: { name: string; health: { state: string; last_success_at: string | null } }[];
     };
     return (data ?? [])
-      .filter(({ health }) => health?.up === false)
-      .map(({ name, health }) => ({ name, last_success_at: health?.last_success_at ?? null }));
+      .filter(({ health }) => health.state === 'down')
+      .map(({ name, health }) => ({ name, last_success_at: health.last_success_at }));
   } catch {
     return [];
   }

@@ -304,12 +304,39 @@ export const bounds = {
   rejectedReadMax: 1_000,
   rejectedEveryMs: 60_000,
   routesCountedMax: 5_000, // routes counted per hour, as many as targets with a known health
-  routeJudgedLeast: 5, // attempts per hour that a route needs before it can be down
+  routeJudgedMs: 10 * 60 * 1000, // the latest attempts that decide the health of a route, and
+  routeJudgedAttempts: 20, // as many before them, up to a day back, as this number needs
+  routeJudgedLeast: 5, // attempts that a route needs before it can be down by their share
+  routeDeadLeast: 3, // attempts without an answer after which a route is down
   routeDownShare: 0.5, // a route with a lower share of successful attempts is down
   routeDegradedShare: 0.95, // a route with a lower share is degraded: users notice one failure in twenty
   routeHealthSeenMs: 24 * 60 * 60 * 1000,
   routeHoursKeptMs: 2 * 24 * 60 * 60 * 1000,
   routeHoursReadMax: 100_000, // of the last day: a few hundred routes on a few nodes
+  // Incidents
+  incidentsEveryMs: 15_000,
+  incidentsOpenMax: 500,
+  incidentQuietMs: 10 * 60 * 1000, // an incident ends when its problem was not seen for so long
+  incidentSeenEveryMs: 60_000, // an open one is stored as often, even if its figures stay
+  incidentFailedLeast: 3, // attempts or messages that failed, for one to begin
+  incidentBeginShare: 0.8, // answered share below which one begins; it goes on until the share is routeDegradedShare
+  incidentWatchedMs: 15 * 60 * 1000, // in which refused requests are counted
+  incidentRefusedLeast: 3, // requests that are refused until somebody changes something
+  incidentLimitedLeast: 50, // requests that a limit refuses, which may pass later
+  incidentRejectedLeast: 100, // other requests: an application that repeats a mistake
+  incidentEventMs: 26 * 60 * 60 * 1000, // a failure that is reported daily goes on for so long
+  incidentEventsRead: 200,
+  incidentDestinationsRead: 1_000,
+  incidentMailTriesLeast: 2, // of one mail, before mail is failing
+  incidentCountedMax: 50, // open ones of accounts whose requests are counted
+  incidentCountEveryMs: 60_000,
+  incidentAccountsShown: 20,
+  incidentLossLeast: 10_000_000, // nanodollars that a model loses in two days: 0.01 USD
+  incidentMarginDays: 2,
+  incidentMarginEveryMs: 5 * 60 * 1000,
+  priceListKeptMs: 90 * 24 * 60 * 60 * 1000, // a list is outdated after it
+  incidentsEndedShown: 200, // of those that ended in
+  incidentsEndedShownMs: 30 * 24 * 60 * 60 * 1000,
   // Read connections to PostgreSQL
   readConnections: 4,
   readStatementMsMax: 5_000,

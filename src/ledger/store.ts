@@ -309,7 +309,8 @@ export type ForgottenTable =
   | 'deliveries'
   | 'payment_events'
   | 'refusals'
-  | 'route_hours';
+  | 'route_hours'
+  | 'incidents';
 
 /** Data that is complete from its boundary on. */
 export type RetainedData = 'usage' | 'journal';

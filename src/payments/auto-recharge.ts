@@ -11,6 +11,7 @@ import { machineTimers, sleep, type Timers } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { AccountMeters, EventRow, LedgerGate } from '../ledger/ledger.ts';
+import { bonusOf } from './bonus.ts';
 import {
   decideRecharge,
   latestRecharges,
@@ -183,9 +184,10 @@ export class AutoRecharges {
         const method = await this.#parts.provider.readSavedMethod(decision.billing.customer);
         if (method === null) return LEFT_ALONE;
         const { amount, billing } = decision;
+        const bonus = bonusOf(amount, terms().bonusTiers);
         const nowMs = clock.nowMs();
         const payment: Payment = {
-          ...newPayment({ accountId: id, kind: 'auto_recharge', customer: billing.customer, amount }, nowMs),
+          ...newPayment({ accountId: id, kind: 'auto_recharge', customer: billing.customer, amount, bonus }, nowMs),
           checkAtMs: nowMs + bounds.rechargeCheckMs,
         };
         if (!(await this.#store(billing, payment, method))) return 'outpaced';

@@ -5,7 +5,8 @@ import { exactNumber } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
-import { creditReference, type Payment } from './payment.ts';
+import { bonusLeft } from './bonus.ts';
+import { bonusReference, creditReference, type Payment } from './payment.ts';
 import type { PaymentState } from './provider.ts';
 import type { SubscriptionSync } from './receive-event.ts';
 import { creditOf, findForeign } from './settle-payment.ts';
@@ -138,6 +139,12 @@ export class PaymentChecker {
     };
     if (journal !== payment.credited) {
       const message = `the journal has ${formatUsd(journal)} USD for a payment stored with ${formatUsd(payment.credited)} USD`;
+      return { ...shared, kind: 'journal', worth: null, message };
+    }
+    const bonus = await store.sumCredits(payment.accountId, bonusReference(id, ''));
+    const bonusDue = bonusLeft(payment.bonus ?? 0, payment.amount, journal);
+    if (bonus !== bonusDue) {
+      const message = `the journal has a bonus of ${formatUsd(bonus)} USD, and the payment is worth one of ${formatUsd(bonusDue)} USD`;
       return { ...shared, kind: 'journal', worth: null, message };
     }
     if (state === null) {

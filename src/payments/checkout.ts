@@ -105,9 +105,9 @@ export class Checkouts {
   }
 
   /** A payment to be stored. */
-  plan(billing: Billing, amount: Nano): Payment {
+  plan(billing: Billing, amount: Nano, bonus: Nano = 0): Payment {
     const { accountId, customer } = billing;
-    return newPayment({ accountId, kind: 'checkout', customer, amount }, this.#on.clock.nowMs());
+    return newPayment({ accountId, kind: 'checkout', customer, amount, bonus }, this.#on.clock.nowMs());
   }
 
   /** Opens the page of a stored payment. Returns the payment with its address, unless it has ended. */

@@ -5,6 +5,7 @@ import { DAY_MS } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import type { AccountMeters } from '../ledger/ledger.ts';
+import type { BonusTier } from './bonus.ts';
 import type { Billing, Payment, PaymentStore } from './payment.ts';
 
 /** The operator's settings. */
@@ -13,6 +14,7 @@ export interface RechargeTerms {
   maximum: Nano;
   perDayMax: number;
   isTaxAutomatic: boolean;
+  bonusTiers: readonly BonusTier[];
 }
 
 export interface RechargeFacts {

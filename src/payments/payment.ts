@@ -36,6 +36,10 @@ export interface Payment {
   amount: Nano;
   /** The part that the journal has credited: payments less refunds and disputes. A subscription's pays its plan. */
   credited: Nano;
+  /** The bonus of the whole amount, as it was when the payment began; absent: none. */
+  bonus?: Nano;
+  /** The part of it that the journal has credited, in the proportion of `credited` to `amount`; absent: none. */
+  bonusCredited?: Nano;
   total: Nano;
   tax: Nano;
   /** Parts of the total. */
@@ -134,6 +138,11 @@ export type PaymentRow =
   | { table: 'billing'; billing: Billing }
   /** No effect if the event is stored. */
   | { table: 'payment_events'; event: HandledEvent };
+
+/** The reference of the entry of the bonus, likewise. */
+export function bonusReference(id: string, version: number | ''): string {
+  return `bonus:${id}:${version}`;
+}
 
 /** The reference of the entry that a version of a payment made. `id` is "pay_…"; '' is the beginning of all of them. */
 export function creditReference(id: string, version: number | ''): string {

@@ -1,6 +1,7 @@
 // The door of payments: money that comes in through payment providers, and redemption codes.
 
 export { AutoRecharges } from './auto-recharge.ts';
+export { type BonusTier, bonusOf, readBonusTiers } from './bonus.ts';
 export { differenceKinds, PaymentChecker, type PaymentDifference } from './check-payments.ts';
 export { Checkouts } from './checkout.ts';
 export { CodeGuesses } from './code-guesses.ts';

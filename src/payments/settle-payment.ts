@@ -6,6 +6,7 @@ import { formatId } from '../base/ids.ts';
 import { formatUsd, type Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import type { EventType, NewEvent } from '../events/events.ts';
+import { bonusLeft } from './bonus.ts';
 import type { Payment, PaymentKind, StoredStatus } from './payment.ts';
 import type { PaymentState } from './provider.ts';
 
@@ -67,6 +68,8 @@ export interface Settled {
   payment: Payment;
   /** The amount to credit; negative: to take back. */
   change: Nano;
+  /** The amount to credit as a bonus; negative: to take back. */
+  bonusChange: Nano;
   /** A new reason to refuse the state. */
   mismatch: string | null;
 }
@@ -82,18 +85,21 @@ export function settle(payment: Payment, state: PaymentState, nowMs: number): Se
   return {
     payment: { ...next, version: payment.version + 1, updatedAtMs: nowMs },
     change: next.credited - payment.credited,
+    bonusChange: (next.bonusCredited ?? 0) - (payment.bonusCredited ?? 0),
     mismatch: mismatch === payment.mismatch ? null : mismatch,
   };
 }
 
 function matched(payment: Payment, state: PaymentState): Payment {
   const nano = (cents: number): Nano => exactNumber(nanoOfCents(cents));
+  const credited = exactNumber(creditOf(state));
   return {
     ...payment,
+    ...(payment.bonus !== undefined && { bonusCredited: bonusLeft(payment.bonus, payment.amount, credited) }),
     source: state.source,
     status: statusOf(state),
     amount: payment.kind === 'subscription' ? nano(Math.max(0, state.creditCents)) : payment.amount,
-    credited: exactNumber(creditOf(state)),
+    credited,
     total: nano(state.totalCents),
     tax: nano(state.taxCents),
     refunded: nano(Math.min(state.refundedCents, state.totalCents)),

@@ -13,7 +13,14 @@ import { bounds } from '../config/config.ts';
 import { overloaded } from '../errors.ts';
 import type { NewEvent } from '../events/events.ts';
 import { type EventRow, type LedgerGate, type LedgerReader, type Operation, Outpaced } from '../ledger/ledger.ts';
-import { creditReference, type HandledEvent, type Payment, type PaymentRow, type PaymentStore } from './payment.ts';
+import {
+  bonusReference,
+  creditReference,
+  type HandledEvent,
+  type Payment,
+  type PaymentRow,
+  type PaymentStore,
+} from './payment.ts';
 import type { PaymentProvider, PaymentState } from './provider.ts';
 import { eventsOf, findForeign, nanoOfCents, nextCheckMs, type Settled, settle } from './settle-payment.ts';
 
@@ -106,13 +113,17 @@ export class PaymentSync {
 
   async #commit(before: Payment, settled: Settled, cause: SyncCause): Promise<void> {
     const { ledger } = this.#on;
-    const { payment, change } = settled;
-    const debt = change < 0 ? await this.#debtAfter(payment.accountId, change) : 0;
+    const { payment, change, bonusChange } = settled;
+    const taken = Math.min(0, change) + Math.min(0, bonusChange);
+    const debt = taken < 0 ? await this.#debtAfter(payment.accountId, taken) : 0;
     const record = { atMs: payment.updatedAtMs, ...noteOf(before, payment), actor: cause.actor };
     const events = eventsOf(before, settled, debt);
     const isMoney = change !== 0 || settled.mismatch !== null || before.status !== payment.status;
     const answers = await ledger.submit({
-      operations: change === 0 ? [] : [creditOperation(payment, change)],
+      operations: [
+        ...(change === 0 ? [] : [creditOperation(payment, change)]),
+        ...(bonusChange === 0 ? [] : [bonusOperation(payment, bonusChange)]),
+      ],
       coCommitted: this.#rows(payment, cause, isMoney ? [record] : [], events),
     });
     // The ledger writes no rows with a repeated credit.
@@ -223,10 +234,11 @@ function isNotedHere({ kind }: Payment): boolean {
 
 /** A payment that nothing has been asked of the provider for. */
 export function newPayment(
-  facts: Pick<Payment, 'accountId' | 'kind' | 'customer'> & { amount?: Nano },
+  { bonus = 0, ...facts }: Pick<Payment, 'accountId' | 'kind' | 'customer'> & { amount?: Nano; bonus?: Nano },
   nowMs: number,
 ): Payment {
   return {
+    ...(bonus > 0 && { bonus }),
     id: newNumber(),
     status: 'pending',
     version: 1,
@@ -275,6 +287,23 @@ function creditOperation({ id, accountId, kind, version }: Payment, amount: Nano
   };
 }
 
+/** In the commit of the credit that it belongs to. */
+function bonusOperation({ id, accountId, version }: Payment, amount: Nano): Operation {
+  const payment = formatId('pay', id);
+  const reference = bonusReference(payment, version);
+  const note = `${amount < 0 ? 'bonus taken back from' : 'bonus of'} ${payment}`;
+  const isForced = amount < 0;
+  return {
+    kind: 'credit',
+    account: accountId,
+    amount,
+    source: 'promotion',
+    reference,
+    note,
+    ...(isForced && { isForced }),
+  };
+}
+
 function noteOf(before: Payment, after: Payment) {
   const object = formatId('pay', after.id);
   return {
@@ -293,6 +322,10 @@ export function auditJson(payment: Payment): Record<string, unknown> {
     source: payment.source,
     amount: formatUsd(payment.amount),
     credited: formatUsd(payment.credited),
+    ...(payment.bonus !== undefined && {
+      bonus: formatUsd(payment.bonus),
+      bonus_credited: formatUsd(payment.bonusCredited ?? 0),
+    }),
     refunded: formatUsd(payment.refunded),
     disputed: formatUsd(payment.disputed),
     mismatch: payment.mismatch,

@@ -11,6 +11,7 @@ export {
   makeAccountMonth,
   monthGroupings,
 } from './account-month.ts';
+export { type Forecast, forecastOf, forecastStates, paceSinceMs } from './forecast.ts';
 export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
   cutOutcomes,

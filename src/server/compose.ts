@@ -201,6 +201,11 @@ function reportAdmin(
   for (const record of answered.records) log.write(auditLine(record));
 }
 
+function reportAdminFailure({ log, damage }: Observers, request_id: string, thrown: unknown): void {
+  log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) });
+  damage.note(thrown);
+}
+
 function adminCatalog({ store, holder, catalogReader, gateway }: AdminParts): AdminDependencies['catalog'] {
   const documents = store.stores.catalog;
   return {
@@ -255,6 +260,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exportSources: stores,
     exports: stores.exports,
     traffic: parts.traffic.store,
+    incidents: stores.incidents,
     codes: stores.codes,
     bills: stores.bills,
     agents: stores.agents,
@@ -283,10 +289,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     lookup: lookupHost,
     findAuthFault: parts.findAuthFault,
     answered: (answered) => reportAdmin(log, answered, gateway.clock.nowMs()),
-    report(request_id, thrown) {
-      log.writeEvent('admin_failure', { request_id, cause: describeFailure(thrown) });
-      parts.observers.damage.note(thrown);
-    },
+    report: (requestId, thrown) => reportAdminFailure(parts.observers, requestId, thrown),
   });
 }
 

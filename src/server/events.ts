@@ -29,6 +29,7 @@ import type { OpenSettings } from './open-settings.ts';
 import type { OpenStore } from './open-store.ts';
 import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { BudgetWatch } from './watch-budgets.ts';
+import { IncidentWatch, type NodeIncidents } from './watch-incidents.ts';
 import { watchPlans } from './watch-plans.ts';
 import { ProviderWatch } from './watch-providers.ts';
 import { RefusalWatch } from './watch-refusals.ts';
@@ -41,6 +42,7 @@ export interface EventParts {
   clock: Clock;
   log: LogWriter;
   metrics: ServiceMetrics;
+  own: NodeIncidents;
   version: string;
   payments: Payments | null;
   mailer: Mailer | null;
@@ -70,6 +72,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
   });
   const refusals = new RefusalWatch({ stores, clock });
   const budgets = new BudgetWatch({ stores, clock });
+  const incidents = new IncidentWatch({ stores, catalog: () => holder.current, clock });
   const everyMs = bounds.jobsEveryMs;
   const exports = exportParts(parts, leadership);
   const plans = { stores, subscriptions: payments?.subscriptions ?? null, clock, log };
@@ -86,6 +89,12 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'unusual spending', everyMs, run: (signal) => findUnusualSpending({ stores, clock, signal }) },
       { name: 'budgets', everyMs: bounds.budgetsWatchedMs, run: (signal) => budgets.round(signal) },
       { name: 'waiting deliveries', everyMs, run: () => dispatcher.resume() },
+      {
+        name: 'incidents',
+        firstAfterMs: 0,
+        everyMs: bounds.incidentsEveryMs,
+        run: (signal) => incidents.round(signal),
+      },
       { name: 'rejected requests', everyMs: bounds.rejectedEveryMs, run: () => refusals.round() },
       {
         name: 'account ranking',
@@ -100,7 +109,8 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     onFailure: failed,
   });
   const watchFailed = (failure: unknown) => reportInternalFailure(parts, 'provider_watch', failure);
-  const timer = setInterval(() => void watch.round().catch(watchFailed), bounds.providersWatchedMs);
+  const look = () => watch.round().then(() => parts.own.round(stores, clock.nowMs()));
+  const timer = setInterval(() => void look().catch(watchFailed), bounds.providersWatchedMs);
   timer.unref();
   return async () => {
     clearInterval(timer);

@@ -21,6 +21,7 @@ import type { Answered } from '../public-api/public-api.ts';
 import { RefusalCounts, RouteCounter } from '../traffic/traffic.ts';
 import type { Closing } from './server.ts';
 import { StoreDamage } from './store-damage.ts';
+import { NodeIncidents } from './watch-incidents.ts';
 
 export interface Observers {
   log: LogWriter;
@@ -31,6 +32,7 @@ export interface Observers {
   routes: RouteCounter;
   damage: StoreDamage;
   leftOut: LeftOutNotices;
+  own: NodeIncidents;
   clock: Clock;
 }
 
@@ -41,20 +43,23 @@ export async function openObservers(
   clock: Clock,
   closing: Closing,
 ): Promise<Observers> {
+  const source = randomUUID();
   const observers: Observers = {
     log,
     metrics: new ServiceMetrics(),
     telemetry: null,
     refusals: new RefusalCounts(),
-    routes: new RouteCounter(randomUUID()),
+    routes: new RouteCounter(source),
     damage: new StoreDamage(log),
     leftOut: new LeftOutNotices(),
+    own: new NodeIncidents(source),
     clock,
   };
   if (config.telemetry === null) return observers;
   const telemetry = await openTelemetry(config.telemetry, version, (signal, failure) => {
     const event = failure === null ? 'telemetry_resumed' : 'telemetry_failed';
     log.writeEvent(event, { signal, cause: failure });
+    observers.own.note(signal, failure, clock.nowMs());
   });
   closing.push(() => telemetry.close());
   return { ...observers, telemetry };

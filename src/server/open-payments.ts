@@ -19,6 +19,7 @@ import {
   PlanSales,
   PlanSubscriptions,
   type RechargeTerms,
+  readBonusTiers,
   type Sweep,
   sweepPayments,
 } from '../payments/payments.ts';
@@ -105,6 +106,7 @@ function termsOf(settings: Settings): RechargeTerms {
     maximum: parseUsd(settings.rechargeMax) ?? 0,
     perDayMax: settings.autoRechargesPerDayMax,
     isTaxAutomatic: settings.stripeAutomaticTax,
+    bonusTiers: readBonusTiers(settings.rechargeBonus),
   };
 }
 

@@ -45,6 +45,7 @@ const NOTHING: Dropped = {
   payment_events: 0,
   refusals: 0,
   route_hours: 0,
+  incidents: 0,
 };
 
 interface Run extends RetainParts {
@@ -118,6 +119,7 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'payment_events', nowMs - bounds.paymentEventKeptMs);
   await forgetTraffic(run, nowMs);
   const { usageRetentionDays: days, journalRetentionMonths: months, eventRetentionDays } = run.settings();
+  await forgetBefore(run, 'incidents', nowMs - eventRetentionDays * DAY_MS);
   await forgetBefore(run, 'deliveries', nowMs - eventRetentionDays * DAY_MS);
   await forgetBefore(run, 'events', nowMs - eventRetentionDays * DAY_MS);
   if (days === null) return;

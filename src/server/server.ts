@@ -205,7 +205,7 @@ async function startOn(
   });
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
-  const { metrics } = observers;
+  const { metrics, own } = observers;
   await metrics.addReadings({ ...start, ...readingsOf(known, payments, publicApi), http });
   closing.push(() => http.stop(false));
   updateOperatorFile();
@@ -213,7 +213,7 @@ async function startOn(
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...known, ...start, readMail, mailer, traffic, clock, log, metrics, payments }));
+  closing.push(...startUpkeep({ ...known, ...start, readMail, mailer, traffic, clock, log, metrics, own, payments }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }

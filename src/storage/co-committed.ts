@@ -14,6 +14,7 @@ import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type ExportRow, exportStatements } from './export-rows.ts';
+import { type IncidentRow, incidentStatement } from './incident-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
@@ -60,6 +61,7 @@ export type CoCommittedRow =
   | ExportRow
   | TrafficRow
   | BillRow
+  | IncidentRow
   | ScimRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
@@ -152,6 +154,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   route_hours: trafficStatement,
   provider_bill_sources: billStatement,
   provider_bills: billStatement,
+  incidents: incidentStatement,
 };
 
 /** The statements that write one row, in order. */
@@ -324,4 +327,5 @@ export const forgottenColumns: Readonly<Record<ForgottenTable, { id: string; age
   deliveries: { id: 'seq', age: 'created_at_ms' },
   refusals: { id: 'seq', age: 'at_ms' },
   route_hours: { id: 'at_ms, model, provider, upstream_model, source', age: 'at_ms' },
+  incidents: { id: 'seq', age: 'ended_at_ms' },
 };

@@ -17,7 +17,7 @@ export async function gatherRefusals(
       else add(group, part);
       add(whole, part);
     }
-  const isByTime = groupBy === 'minute' || groupBy === 'hour';
+  const isByTime = groupBy !== 'code' && groupBy !== 'key' && groupBy !== 'account';
   const rows = [...groups.values()].sort((one, other) =>
     isByTime
       ? (other.atMs ?? 0) - (one.atMs ?? 0)

@@ -57,6 +57,7 @@ export const movedTables = [
   'export_runs',
   'provider_bill_sources',
   'provider_bills',
+  'incidents',
   'agent_grants',
   'agent_keys',
   'device_codes',

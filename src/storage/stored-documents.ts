@@ -21,6 +21,7 @@ import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill 
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
+import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import {
   type AccountRow,
   type BudgetTerms,
@@ -36,7 +37,7 @@ import {
 } from '../ledger/ledger.ts';
 import type { Billing, CodeBatch, Payment } from '../payments/payments.ts';
 import type { FormerHashKey } from '../secrets/secrets.ts';
-import type { RouteCounts } from '../traffic/traffic.ts';
+import type { RouteCounts, RouteFailure, RouteSlot } from '../traffic/traffic.ts';
 import type { SampleDocument } from '../usage/usage.ts';
 import {
   anything,
@@ -396,6 +397,8 @@ const payment = object<Payment>({
   subscription: nullable(text),
   amount: whole,
   credited: whole,
+  bonus: optional(whole),
+  bonusCredited: optional(whole),
   total: whole,
   tax: whole,
   refunded: whole,
@@ -551,7 +554,61 @@ export const documents = {
   billing: stored(['billing', 'account_id', 'document'], billing),
   routeCounts: stored(
     ['route_hours', "at_ms || ' ' || model || ' ' || provider || ' ' || upstream_model || ' ' || source", 'document'],
-    object<RouteCounts>({ answered: whole, faults: map(whole), times: map(whole) }),
+    object<RouteCounts>({
+      answered: whole,
+      faults: map(whole),
+      times: map(whole),
+      slots: optional(map(object<RouteSlot>({ answered: whole, failed: whole, firstFailedAtMs: whole }))),
+      last: optional(
+        object<RouteFailure>({
+          atMs: whole,
+          fault: text,
+          provider: nullable(text),
+          credential: nullable(text),
+          status: nullable(whole),
+          reason: nullable(text),
+        }),
+      ),
+    }),
+  ),
+  incident: stored(
+    ['incidents', 'seq', 'document'],
+    object<IncidentFacts>({
+      kind: words(
+        'model_failing',
+        'provider_failing',
+        'route_failing',
+        'account_refused',
+        'key_refused',
+        'requests_rejected',
+        'credential_unreadable',
+        'destination_failing',
+        'mail_failing',
+        'recharge_failing',
+        'export_failing',
+        'backup_failing',
+        'task_failing',
+        'telemetry_failing',
+        'negative_margin',
+        'prices_outdated',
+      ),
+      severity: words('warning', 'critical'),
+      model: nullable(text),
+      provider: nullable(text),
+      upstreamModel: nullable(text),
+      key: nullable(whole),
+      subject: nullable(text),
+      subjectId: nullable(whole),
+      cause: nullable(text),
+      said: nullable(text),
+      saidAtMs: nullable(whole),
+      models: list(text),
+      requests: nullable(whole),
+      ofRequests: nullable(whole),
+      accounts: nullable(whole),
+      mostAffected: list(object<AffectedAccount>({ account: whole, requests: whole })),
+      loss: nullable(whole),
+    }),
   ),
   billSource: stored(['provider_bill_sources', 'provider', 'document'], billSource),
   providerBill: stored(['provider_bills', "provider || ' ' || day_ms", 'document'], providerBill),

@@ -19,6 +19,7 @@ import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/del
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { ExportStore } from '../exports/exports.ts';
+import type { IncidentStore } from '../incidents/incidents.ts';
 import {
   type AnswerStore,
   type LedgerGate,
@@ -50,6 +51,7 @@ import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 import { type ExportReads, exportWrites } from './export-rows.ts';
+import { type IncidentReads, incidentWrites } from './incident-rows.ts';
 
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
@@ -104,6 +106,7 @@ export interface Stores {
   payments: PaymentStore;
   codes: CodeStore;
   bills: BillStore;
+  incidents: IncidentStore;
   agents: AgentStore;
   events: EventStore;
   destinations: DestinationStore;
@@ -139,6 +142,7 @@ export type ShortReads = AccessReads &
   PaymentStore &
   CodeReads &
   BillReads &
+  IncidentReads &
   AgentReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
@@ -179,6 +183,7 @@ export function assembleStores(
     samples: { ...all, ...sampleWrites(gate) },
     codes: { ...all, ...codeWrites(gate) },
     bills: { ...all, ...billWrites(gate) },
+    incidents: { ...all, ...incidentWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },

@@ -1,9 +1,11 @@
 // Rows of refused requests and of attempts at routes: their statements and their reads, the same for both databases. No
 // account and no key are 0.
 
+import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import type {
+  FrequentRefusal,
   RefusalCount,
   RefusalFilter,
   RefusalGrouping,
@@ -96,11 +98,12 @@ export function trafficReads(on: SqlReader): TrafficReads {
       const bindings = new Bindings();
       const everything = { account: null, key: null, madeBy: null, code: null };
       const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [sinceMs] });
-      const text = `SELECT ${columnsAs(on, 'r', ['account', 'key'], ['code'])}, ${SUMS} FROM (SELECT r.* ${range}) r
+      const text = `SELECT ${columnsAs(on, 'r', ['account', 'key'], ['code'])}, ${SUMS},
+        ${on.number('MIN(r.at_ms)')} AS "firstAtMs", MAX(r.message) AS message FROM (SELECT r.* ${range}) r
         GROUP BY r.account_id, r.key_id, r.code HAVING SUM(r.count) >= ${bindings.add(least)}`;
-      const rows = await on.read<TotalTable>(text, ...bindings.values);
+      const rows = await on.read<TotalTable & FrequentRefusal>(text, ...bindings.values);
       return rows
-        .map(readTotal)
+        .map(({ firstAtMs, message, ...total }) => ({ ...readTotal(total), firstAtMs, message }))
         .sort((one, other) => other.count - one.count)
         .slice(0, limit);
     },
@@ -153,14 +156,20 @@ function readTotal({ atMs = null, account, key, code = null, ...sums }: TotalTab
   return { ...sums, atMs, account: account || null, key: key || null, code };
 }
 
-const HOUR = '(r.at_ms / 3600000 * 3600000)'; // whole numbers are divided without a rest
+/** Whole numbers are divided without a rest. */
+function ofLength(ms: number) {
+  const start = `(r.at_ms / ${ms} * ${ms})`;
+  return (on: SqlReader) => ({ shown: `${on.number(start)} AS "atMs"`, by: start });
+}
 
 const GROUPS: Readonly<Record<RefusalGrouping, (on: SqlReader) => { shown: string; by: string }>> = {
   code: () => ({ shown: 'r.code', by: 'r.code' }),
   key: (on) => ({ shown: columnsAs(on, 'r', ['account', 'key'], []), by: 'r.account_id, r.key_id' }),
   account: (on) => ({ shown: columnsAs(on, 'r', ['account'], []), by: 'r.account_id' }),
   minute: (on) => ({ shown: columnsAs(on, 'r', ['atMs'], []), by: 'r.at_ms' }),
-  hour: (on) => ({ shown: `${on.number(HOUR)} AS "atMs"`, by: HOUR }),
+  five_minutes: ofLength(300_000),
+  hour: ofLength(3_600_000),
+  day: ofLength(DAY_MS),
 };
 
 /** Adds up a bounded run of rows per statement. The last row of a run is looked up first. */

@@ -1,17 +1,35 @@
-// Counts the attempts of this node at routes by hour, when their message has ended. A process stores whole hours of its
-// own, so that storing them twice counts nothing twice.
+// Counts the attempts of this node at routes by hour, and the results of messages by model, when a message has ended. A process
+// stores whole hours of its own, so that storing them twice counts nothing twice.
 
 import { bounds } from '../config/config.ts';
-import type { RouteCounts, RouteHour } from './traffic-store.ts';
+import type { RouteCounts, RouteHour, RouteSlot } from './traffic-store.ts';
 
 const HOUR_MS = 3_600_000;
+export const SLOT_MS = 300_000;
+
+/** Results that say nothing about the route: content of the client or the model, and attempts that this service ended. */
+export const NEUTRAL: readonly string[] = ['rejected', 'unusable', 'aborted'];
 
 /** The facts of an ended message that are counted. */
 export interface EndedMessage {
   model: string;
   /** `upstream_cut`: the answer of the last attempt broke off. */
   outcome: string;
-  attempts: readonly { provider: string; model: string; result: string; ms: number }[];
+  attempts: readonly EndedAttempt[];
+  /** The error that the client got. */
+  error: { code: string; message: string } | null;
+}
+
+interface EndedAttempt {
+  provider: string;
+  model: string;
+  credential?: string | null;
+  result: string;
+  /** The provider's HTTP status. */
+  status?: number | null;
+  /** The provider's words. */
+  reason?: string | null;
+  ms: number;
 }
 
 interface Counted {
@@ -33,22 +51,25 @@ export class RouteCounter {
     this.#source = source;
   }
 
-  count({ model, outcome, attempts }: EndedMessage, nowMs: number): void {
+  count(message: EndedMessage, nowMs: number): void {
     if (nowMs >= this.#atMs + HOUR_MS) this.#beginHour(nowMs);
-    const last = attempts.length - 1;
-    for (let at = 0; at <= last; at++) {
-      const attempt = attempts[at] as EndedMessage['attempts'][number];
+    const { model, outcome, attempts, error } = message;
+    for (const [at, attempt] of attempts.entries()) {
       const counted = this.#find(model, attempt.provider, attempt.model);
       if (counted === null) return;
-      counted.isChanged = true;
-      const { counts } = counted.hour;
-      if (attempt.result !== 'answered') add(counts.faults, attempt.result);
-      else if (at === last && outcome === 'upstream_cut') add(counts.faults, 'cut');
+      const isCut = at === attempts.length - 1 && outcome === 'upstream_cut';
+      if (attempt.result !== 'answered') addFault(counted, attempt.result, attempt, nowMs);
+      else if (isCut) addFault(counted, 'cut', { ...attempt, reason: error?.message ?? null }, nowMs);
       else {
-        counts.answered++;
-        add(counts.times, bucketOf(attempt.ms));
+        addAnswer(counted, nowMs);
+        add(counted.hour.counts.times, bucketOf(attempt.ms));
       }
     }
+    const fault = faultOfMessage(message);
+    const ofModel = fault === undefined ? null : this.#find(model, NO_ROUTE, NO_ROUTE);
+    if (ofModel === null) return;
+    if (fault == null) addAnswer(ofModel, nowMs);
+    else addFault(ofModel, fault, attempts.at(-1) ?? null, nowMs);
   }
 
   /** The hours that have changed since the last call. */
@@ -95,6 +116,44 @@ export class RouteCounter {
     else ofModel.push(counted);
     return counted;
   }
+}
+
+/** Provider and upstream model of the row that counts the messages of a model. */
+export const NO_ROUTE = '';
+
+/** null: it was answered. undefined: the result says nothing about the routes. */
+function faultOfMessage({ outcome, attempts, error }: EndedMessage): string | null | undefined {
+  const last = attempts.at(-1);
+  if (outcome === 'upstream_cut') return 'cut';
+  if (outcome !== 'failed') return last?.result === 'answered' ? null : undefined;
+  if (last === undefined) return error?.code.startsWith('upstream_') ? 'unavailable' : undefined;
+  return last.result === 'answered' || NEUTRAL.includes(last.result) ? undefined : last.result;
+}
+
+function addAnswer(counted: Counted, nowMs: number): void {
+  counted.isChanged = true;
+  counted.hour.counts.answered++;
+  slotOf(counted, nowMs).answered++;
+}
+
+function addFault(counted: Counted, fault: string, attempt: EndedAttempt | null, nowMs: number): void {
+  counted.isChanged = true;
+  const { counts } = counted.hour;
+  add(counts.faults, fault);
+  if (NEUTRAL.includes(fault)) return;
+  const slot = slotOf(counted, nowMs);
+  slot.failed++;
+  slot.firstFailedAtMs ||= nowMs;
+  const { provider = null, credential = null, status = null, reason = null } = attempt ?? {};
+  counts.last = { atMs: nowMs, fault, provider, credential, status, reason };
+}
+
+function slotOf({ hour: { atMs, counts } }: Counted, nowMs: number): RouteSlot {
+  counts.slots ??= {};
+  const place = Math.max(0, Math.floor((nowMs - atMs) / SLOT_MS));
+  const slot = counts.slots[place] ?? { answered: 0, failed: 0, firstFailedAtMs: 0 };
+  counts.slots[place] = slot;
+  return slot;
 }
 
 function add(counts: Record<string, number>, name: string | number): void {

@@ -40,7 +40,7 @@ export interface RefusalPage extends RefusalFilter {
   limit: number;
 }
 
-export const refusalGroupings = ['code', 'key', 'account', 'minute', 'hour'] as const;
+export const refusalGroupings = ['code', 'key', 'account', 'minute', 'five_minutes', 'hour', 'day'] as const;
 export type RefusalGrouping = (typeof refusalGroupings)[number];
 
 export interface RefusalQuestion extends RefusalFilter {
@@ -67,6 +67,13 @@ export interface RefusalTotals {
   whole: RefusalTotal;
 }
 
+export interface FrequentRefusal extends RefusalTotal {
+  /** The first minute since the question's. */
+  firstAtMs: number;
+  /** The message of one of them. */
+  message: string;
+}
+
 export interface FrequentQuestion {
   sinceMs: number;
   /** Refusals of one key for one reason, from which on they are listed. */
@@ -81,12 +88,12 @@ export interface RefusalStore {
   listRefusals(page: RefusalPage, requester?: Requester): Promise<StoredRefusal[]>;
   totalRefusals(question: RefusalQuestion, requester?: Requester): Promise<RefusalTotals>;
   /** Keys with many refusals for one reason, over all nodes, most first. Requests without a known key count together. */
-  listFrequentRefusals(question: FrequentQuestion): Promise<RefusalTotal[]>;
+  listFrequentRefusals(question: FrequentQuestion): Promise<FrequentRefusal[]>;
   /** The minute of the newest row beyond `rows` of them; null if there are no more. */
   findRefusalsBeyond(rows: number): Promise<{ atMs: number } | null>;
 }
 
-/** Attempts of one hour at one route, as one process counted them. */
+/** Attempts of one hour at one route, as one process counted them; with empty names of the route, the messages of the model. */
 export interface RouteHour {
   /** Identifies the process since its start. */
   source: string;
@@ -104,6 +111,29 @@ export interface RouteCounts {
   faults: Record<string, number>;
   /** Answers by time to the first content or the whole answer: bucket of `bucketOf` to number. */
   times: Record<string, number>;
+  /** Results by the five minutes of the hour, 0 to 11. Earlier releases counted none. */
+  slots?: Record<string, RouteSlot>;
+  last?: RouteFailure;
+}
+
+export interface RouteSlot {
+  answered: number;
+  failed: number;
+  /** 0: nothing failed. */
+  firstFailedAtMs: number;
+}
+
+/** The last failure of a route, or of a model's messages. */
+export interface RouteFailure {
+  atMs: number;
+  fault: string;
+  /** null: no route was tried. */
+  provider: string | null;
+  credential: string | null;
+  /** The provider's HTTP status. */
+  status: number | null;
+  /** The provider's words, shortened. */
+  reason: string | null;
 }
 
 export interface RouteHourStore {

@@ -2,9 +2,18 @@
 // few seconds.
 
 export { RefusalCounts } from './refusal-counts.ts';
-export { RouteCounter } from './route-counts.ts';
-export { type Circuits, judgeRoute, routeStates } from './route-health.ts';
+export { NO_ROUTE, RouteCounter } from './route-counts.ts';
 export {
+  judgeProvider,
+  judgeRoute,
+  type RouteHealthReport,
+  type RouteState,
+  resultsSince,
+  routeStates,
+  shareAnswered,
+} from './route-health.ts';
+export {
+  type FrequentRefusal,
   type RefusalCount,
   type RefusalFilter,
   type RefusalGrouping,
@@ -13,8 +22,10 @@ export {
   type RefusalTotal,
   type RefusalTotals,
   type RouteCounts,
+  type RouteFailure,
   type RouteHour,
   type RouteHourStore,
+  type RouteSlot,
   refusalGroupings,
   type StoredRefusal,
 } from './traffic-store.ts';

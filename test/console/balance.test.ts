@@ -22,7 +22,7 @@ test.skipIf(chromium === null)(
     const recharge = page.getByRole('region', { name: 'Recharge' });
     await recharge.getByText('Send a bank transfer.').waitFor();
     await recharge.getByRole('link', { name: 'help@example.com' }).waitFor();
-    await page.getByText('Too little use so far to say how long it lasts').waitFor();
+    await page.getByText('More than a year at the present pace').waitFor();
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { monthJournal } from '../../console/features/billing/month-journal.ts';
-import { daysLeftText, paceSinceMs } from '../../console/features/billing/pace.ts';
+import { daysLeftText } from '../../console/features/billing/pace.ts';
 import { nanoOf, usdOf } from '../../console/money.ts';
-import type { EntryShape, StatementShape } from '../../src/admin-api/shapes.ts';
+import type { EntryShape, ForecastShape, StatementShape } from '../../src/admin-api/shapes.ts';
 
 const NOW_MS = Date.parse('2026-11-22T12:00:00Z');
 const CREATED_AT = '2026-01-01T00:00:00.000Z';
@@ -116,15 +116,18 @@ describe('the journal of a month by day', () => {
   });
 });
 
-test('the days that a balance lasts are those at the pace of the last seven days, in honest words', () => {
-  const of = (available: string, cost: string, createdAt = '2026-01-01T00:00:00Z') =>
-    daysLeftText({ available, created_at: createdAt }, { cost, written_off: '0' }, NOW_MS);
-  expect(new Date(paceSinceMs(NOW_MS)).toISOString()).toBe('2026-11-16T00:00:00.000Z');
-  expect(of('12', '6.5')).toBe('About 12 days at the pace of the last 7 days');
-  expect(of('0.5', '6.5')).toBe('Less than a day at the pace of the last 7 days');
-  expect(of('10000', '6.5')).toBe('More than a year at the pace of the last 7 days');
-  expect(of('5', '2', '2026-11-20T12:00:00Z')).toBe('About 5 days at the pace of the last 2 days');
-  expect(of('5', '2', '2026-11-22T06:00:00Z')).toBe('Too little use so far to say how long it lasts');
-  expect(of('5', '0')).toBe('No use in the last 7 days');
-  expect(of('0', '2')).toBe('Nothing left');
+test('how long a balance lasts is said as the service forecasts it', () => {
+  const of = (state: ForecastShape['state'], left: number | null = null) =>
+    daysLeftText({
+      ...{ account: '', state, refused_since: null, cause: null, available: '1', cost_per_day: '1', days_left: left },
+      pace_since: '',
+    });
+  expect(of('lasts', 12.9)).toBe('About 12 days at the present pace');
+  expect(of('lasts', 1.5)).toBe('About 1 day at the present pace');
+  expect(of('lasts', 0.4)).toBe('About 9 hours at the present pace');
+  expect(of('lasts', 400)).toBe('More than a year at the present pace');
+  expect(of('not_used')).toBe('No use in the last 7 days');
+  expect(of('exhausted', 0)).toBe('Nothing left');
+  expect(of('plan')).toBe('The plan pays first');
+  expect(of('refused', 0.4)).toBe('Requests are refused');
 });

@@ -13,7 +13,7 @@ function week(known: (at: number) => Partial<UsageBucketShape>, countedFrom = 0)
   const firstMs = Date.parse('2026-11-16');
   const at = (place: number) => new Date(firstMs + place * DAY_MS).toISOString();
   const empty = {
-    ...{ messages: 0, failed: 0, input_tokens: 0, output_tokens: 0 },
+    ...{ messages: 0, failed: 0, refused: 0, input_tokens: 0, output_tokens: 0 },
     ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0, cost: '0', written_off: '0' },
     ...{ provider_cost: null, margin: null, revenue_without_margin: '0' },
     ...{ first_token_ms_p50: null, first_token_ms_p95: null },
@@ -41,6 +41,13 @@ function summarize(timeline: UsageTimelineShape, previous: Previous = null) {
 }
 
 describe('a period summary', () => {
+  test('counts refused requests in its error rate: 54 of 57 requests', () => {
+    const { sums } = summarize(week((at) => (at === 5 ? { messages: 3, refused: 54 } : {})));
+    expect(sums).toMatchObject({ messages: 3, failed: 0, refused: 54, failedShare: 54 / 57 });
+    const unknown = summarize(week(() => ({ messages: 1, failed: 1, refused: null })));
+    expect(unknown.sums).toMatchObject({ refused: null, failedShare: 1 });
+  });
+
   test('cost is summed exactly', () => {
     const { sums } = summarize(week(() => ({ cost: '0.000000001', messages: 2 })));
     expect(sums).toMatchObject({ cost: '0.000000007', messages: 14, margin: null });

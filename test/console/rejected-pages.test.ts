@@ -71,20 +71,46 @@ test.skipIf(chromium === null)(
 );
 
 test.skipIf(chromium === null)(
-  'a provider with a paused route is degraded, in its list and in the overview',
+  'a failing model has a card with its reach and what its provider said, and the provider one health on every page',
   async () => {
-    for (let at = 0; at < 6; at++) await (await post(opened.filled.key.secret, 'sandbox-error-529')).text();
-    await (await post(opened.filled.key.secret, 'sandbox-echo')).text();
+    let answered = 0;
+    using vendor = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      async fetch(request) {
+        await request.text();
+        const error = { type: 'api_error', message: 'out of order' };
+        if (++answered % 4 !== 0) return Response.json({ type: 'error', error }, { status: 500 });
+        const content = [{ type: 'text', text: 'Hi' }];
+        const usage = { input_tokens: 9, output_tokens: 3 };
+        const known = { id: 'msg_1', type: 'message', role: 'assistant', model: 'fable', stop_reason: 'end_turn' };
+        return Response.json({ ...known, content, usage });
+      },
+    });
+    const provider = { kind: 'anthropic', base_url: vendor.url.origin, api_key: 'sk-vendor', private_network: true };
+    const model = { price: { input: '3', output: '15' }, routes: [{ provider: 'vendor' }] };
+    const document = { providers: { vendor: provider }, models: { fable: model } };
+    await opened.turnpike.admin('POST', '/apply', { document });
+    for (let at = 0; at < 8; at++) await (await post(opened.filled.key.secret, 'fable')).text();
+    for (;;) {
+      const { data } = await opened.turnpike.admin('GET', '/incidents');
+      if ((data as { model: string }[]).some((incident) => incident.model === 'fable')) break;
+      await Bun.sleep(50);
+    }
     await using visitor = await opened.visit('operator');
     const { page } = visitor;
-    await visitor.goTo('/providers');
-    const providers = page.getByRole('table', { name: 'Providers' });
-    await providers.getByText('1 route paused').waitFor();
-    expect(await providers.getByText('Degraded', { exact: true }).count()).toBe(1);
+    const main = page.getByRole('main');
     await visitor.goTo('/');
-    await page.getByText('Some routes of sandbox are failing.').waitFor();
-    await page.getByRole('main').getByText('Degraded', { exact: true }).waitFor();
-    expect(await page.getByRole('main').getByText('Healthy', { exact: true }).count()).toBe(0);
+    const card = page.getByRole('article', { name: 'fable is failing' });
+    await card.getByText('6 of 8 requests (75%)').waitFor();
+    await card.getByText('500: out of order').waitFor();
+    await main.getByText('Down', { exact: true }).waitFor();
+    await card.getByRole('link', { name: 'Add a route' }).click();
+    await page.waitForURL('**/models/fable/edit');
+    for (const path of ['/providers', '/providers/vendor', '/models/fable']) {
+      await visitor.goTo(path);
+      await main.getByText('Down', { exact: true }).first().waitFor();
+    }
     expect(visitor.problems).toEqual([]);
   },
 );

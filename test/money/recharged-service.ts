@@ -40,7 +40,13 @@ export const LONG: readonly StreamEvent[] = [
   makeEvent({ type: 'message_stop' }),
 ];
 
-export const TERMS = { minimum: 100 * CENT, maximum: 10_000 * CENT, perDayMax: 10, isTaxAutomatic: false };
+export const TERMS = {
+  minimum: 100 * CENT,
+  maximum: 10_000 * CENT,
+  perDayMax: 10,
+  isTaxAutomatic: false,
+  bonusTiers: [],
+};
 export const RECHARGE = { threshold: 5 * CENT, amount: 1_000 * CENT, perDayMax: 3, sinceMs: 0 };
 
 export interface RechargedNode {

@@ -42,6 +42,7 @@ test('every statement that drops or counts rows uses an index', async () => {
     'answers',
     'refusals',
     'route_hours',
+    'incidents',
   ] as const) {
     countForgotten(noted, table, NOW_MS);
     forgetRows(noted, table, NOW_MS);

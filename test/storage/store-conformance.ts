@@ -15,6 +15,7 @@ import { companyExportConformance } from './conformance/company-exports.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { exportConformance } from './conformance/exports.ts';
+import { incidentConformance } from './conformance/incidents.ts';
 import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
 import { mailConformance } from './conformance/mails.ts';
@@ -70,6 +71,7 @@ export function describeStore(
     describe('stores', () => codeConformance(open));
     describe('stores', () => billConformance(open));
     describe('counts', () => trafficConformance(open));
+    describe('keeps', () => incidentConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

@@ -28,6 +28,7 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(27, dropTables('incidents')),
   {
     version: 26,
     sqlite: `ALTER TABLE usage_records DROP COLUMN group_in_totals; ALTER TABLE daily_totals RENAME TO later_totals;

@@ -55,7 +55,7 @@ export async function openScriptedPayments(
     ledger: { ...dependencies.ledger, flush: async () => {} },
     accounts: stores.accounts,
     sync,
-    terms: () => ({ minimum: 0, maximum: 10 ** 12, perDayMax: 10, isTaxAutomatic: false }),
+    terms: () => ({ minimum: 0, maximum: 10 ** 12, perDayMax: 10, isTaxAutomatic: false, bonusTiers: [] }),
     report: () => {},
   });
   const settings = () => ({ publicUrl: PUBLIC_URL, isTaxAutomatic: false });

@@ -21,7 +21,7 @@ import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
 import { fundsDigits } from './funds.ts';
 import { LowBalances } from './low-balances.tsx';
-import { daysLeftText, paceSinceMs } from './pace.ts';
+import { daysLeftText } from './pace.ts';
 import { BillingPage, FundsNotices } from './page.tsx';
 import { PaymentReturn } from './payment-return.tsx';
 import { PortalButton } from './portal.tsx';
@@ -84,12 +84,16 @@ function heldSum({ held }: AccountShape, { rows, showMore }: Rows<HoldShape>): S
   return showMore === null && sumOf(parts) === usdOf(nanoOf(held)) ? [{ parts, sum: held }] : [];
 }
 
-function DaysLeft({ account }: { account: AccountShape }) {
-  const since = new Date(paceSinceMs(Date.now())).toISOString();
-  const totals = useGet('/usage/totals', { query: { account: account.id, since, limit: 1 } }).data;
-  const plan = useGet('/accounts/{id}/plan', { id: account.id }).data;
-  if (plan === undefined || totals === undefined) return '–';
-  return plan.plan === null ? daysLeftText(account, totals.total, Date.now()) : 'The plan pays first';
+function DaysLeft({ account: { id } }: { account: AccountShape }) {
+  const { data } = useGet('/accounts/{id}/forecast', { id, everyMs: REFRESH_MS });
+  if (data === undefined) return '–';
+  if (data.refused_since === null) return daysLeftText(data);
+  return (
+    <>
+      {'Requests are refused since '}
+      <When at={data.refused_since} />
+    </>
+  );
 }
 
 function StatementChoice({ account }: { account: AccountShape }) {

@@ -8,6 +8,7 @@ import { useMe } from '../../me.tsx';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { ButtonLink, Icon, pathOf } from '../../parts/link.tsx';
 import { Loading, PageFailure, PageHead } from '../../parts/page.tsx';
+import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 
 const pageTitles = { billing: 'Billing', plan: 'Plan', payments: 'Payments', transactions: 'Transactions' };
@@ -92,14 +93,32 @@ export function FundsNotices({ account }: { account: AccountShape }) {
           text={`The account owes ${formatMoney(account.debt)} because a payment was refunded or disputed after it was spent. The next credit pays off this debt first.`}
         />
       )}
-      {nanoOf(account.available) <= 0n && (
-        <Notice text="No funds available. New requests are rejected until credit is added." />
-      )}
+      <RefusedNotice account={account} />
     </>
   );
 }
 
-function Notice({ text, isGray = false }: { text: string; isGray?: boolean }) {
+/** The forecast says since when requests are refused, also while some money is left that no request fits into. */
+function RefusedNotice({ account }: { account: AccountShape }) {
+  const { data } = useGet('/accounts/{id}/forecast', { id: account.id, everyMs: REFRESH_MS });
+  const since = data?.refused_since ?? null;
+  if (since !== null && data?.cause === 'insufficient_user_quota')
+    return (
+      <Notice
+        text={
+          <>
+            {'Requests are refused since '}
+            <When at={since} />
+            {', because too little is available. Add credit, or raise a limit.'}
+          </>
+        }
+      />
+    );
+  if (nanoOf(account.available) > 0n) return null;
+  return <Notice text="No funds available. New requests are rejected until credit is added." />;
+}
+
+function Notice({ text, isGray = false }: { text: ReactNode; isGray?: boolean }) {
   return (
     <Alert color={isGray ? 'gray' : 'orange'} icon={<Icon name={isGray ? 'stop' : 'warning'} />}>
       {text}

@@ -4,9 +4,10 @@ import { Chip, Group, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
+import { readDecimal } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { SupportLink } from '../../installation.tsx';
-import { formatMoney, nanoOf } from '../../money.ts';
+import { formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
@@ -45,7 +46,7 @@ function NoPayments({ instructions }: Pick<PaymentOptionsShape, 'instructions'>)
   );
 }
 
-function RechargeForm({ options: { amounts, minimum, maximum } }: { options: PaymentOptionsShape }) {
+function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { options: PaymentOptionsShape }) {
   const [choice, setChoice] = useState(amounts[0] ?? OTHER);
   const [typed, setTyped] = useState('');
   const paying = useCreate('POST /payments', {
@@ -65,18 +66,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
       noValidate
     >
       <Stack>
-        <Chip.Group value={choice} onChange={(value) => setChoice(value as string)}>
-          <Group gap="xs" role="radiogroup" aria-label="Amount">
-            {amounts.map((usd) => (
-              <Chip key={usd} value={usd} name="amount">
-                {formatMoney(usd)}
-              </Chip>
-            ))}
-            <Chip value={OTHER} name="amount">
-              Other amount
-            </Chip>
-          </Group>
-        </Chip.Group>
+        <AmountChoice amounts={amounts} choice={choice} onChange={setChoice} />
         {choice === OTHER && (
           <TextInput
             label="Amount (USD)"
@@ -92,6 +82,7 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
         {choice !== OTHER && (
           <Text size="sm">{`${formatMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
         )}
+        <Bonus amount={nanoOf(amount)} bonuses={bonuses} />
         <FormFailure failure={paying.error} fields={choice === OTHER ? FIELDS : []} />
         <FormActions
           label="Continue to payment"
@@ -102,3 +93,51 @@ function RechargeForm({ options: { amounts, minimum, maximum } }: { options: Pay
     </form>
   );
 }
+
+interface AmountChoiceProps {
+  amounts: readonly string[];
+  choice: string;
+  onChange: (choice: string) => void;
+}
+
+function AmountChoice({ amounts, choice, onChange }: AmountChoiceProps) {
+  return (
+    <Chip.Group value={choice} onChange={(value) => onChange(value as string)}>
+      <Group gap="xs" role="radiogroup" aria-label="Amount">
+        {amounts.map((usd) => (
+          <Chip key={usd} value={usd} name="amount">
+            {formatMoney(usd)}
+          </Chip>
+        ))}
+        <Chip value={OTHER} name="amount">
+          Other amount
+        </Chip>
+      </Group>
+    </Chip.Group>
+  );
+}
+
+interface BonusProps {
+  /** Nanodollars. */
+  amount: bigint;
+  bonuses: PaymentOptionsShape['bonuses'];
+}
+
+/** The bonus of the chosen amount, and the steps that give more. */
+function Bonus({ amount, bonuses }: BonusProps) {
+  const reached = bonuses.findLast(({ from }) => amount >= nanoOf(from));
+  const next = bonuses.find(({ from }) => amount < nanoOf(from));
+  const usd = (nano: bigint) => formatMoney(usdOf(nano));
+  const parts = [
+    reached !== undefined && `Bonus: ${usd(bonusOf(amount, reached.percent))} (${reached.percent}%).`,
+    next !== undefined && `From ${formatMoney(next.from)}, you get a bonus of ${next.percent}%.`,
+  ].filter((part) => part !== false);
+  return parts.length > 0 && <Text size="sm">{parts.join(' ')}</Text>;
+}
+
+/** As the service rounds it: down. */
+export function bonusOf(amount: bigint, percent: string): bigint {
+  return (amount * (readDecimal(percent, PERCENT_DIGITS) ?? 0n)) / 10_000n;
+}
+
+const PERCENT_DIGITS = 2;

@@ -19,8 +19,9 @@ import { matchesPattern } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
 import { usePlaygroundKey } from '../playground/key-source.ts';
+import { useDefaultModel } from './default-model.ts';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
-import { createBody, defaultModel, emptyValues, isSandboxError, type KeyValues } from './values.ts';
+import { createBody, emptyValues, isSandboxError, type KeyValues } from './values.ts';
 
 export function KeyCreate() {
   const [created, setCreated] = useState<CreatedKeyShape | null>(null);
@@ -98,7 +99,8 @@ function GetStarted({ created, secret }: { created: KeyShape; secret: string }) 
     .filter((name) => !isSandboxError(name))
     .filter((name) => created.models === null || created.models.some((pattern) => matchesPattern(name, pattern)));
   const [chosen, setChosen] = useState<string | null>(null);
-  const model = chosen ?? defaultModel(names);
+  const usual = useDefaultModel(names);
+  const model = chosen ?? usual;
   const baseUrl = useBaseUrl();
   const [, setKey] = usePlaygroundKey();
   const goTo = useGoTo();

@@ -51,6 +51,7 @@ function Charts({ keyId, timeline, period }: ChartsProps) {
   const pick = usePickBuckets(timeline.data, { key: keyId });
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const failed = timeline.data.reduce((sum, bucket) => sum + (bucket.failed ?? 0), 0);
+  const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const zone = useZone();
   const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
@@ -68,7 +69,10 @@ function Charts({ keyId, timeline, period }: ChartsProps) {
             heightPx={200}
           />
         </ChartCard>
-        <ChartCard title="Requests" figure={formatCount(messages)}>
+        <ChartCard
+          title="Requests"
+          figure={refused === 0 ? formatCount(messages) : `${formatCount(messages)} · ${formatCount(refused)} rejected`}
+        >
           <TimeChart
             kind="bar"
             isStacked
@@ -77,10 +81,11 @@ function Charts({ keyId, timeline, period }: ChartsProps) {
             series={[
               { name: 'completed', label: 'Completed', color: 'road.6' },
               { name: 'failed', label: 'Failed', color: 'red.6' },
+              { name: 'refused', label: 'Rejected', color: 'yellow.6' },
             ]}
             format={formatCount}
             isOfCounts
-            summary={`Requests: ${messages} in ${period}, ${failed} of them failed.`}
+            summary={`Requests: ${messages} in ${period}, ${failed} of them failed; ${refused} more were rejected.`}
             heightPx={200}
           />
         </ChartCard>
@@ -108,7 +113,7 @@ function ChartCard({ title, figure, children }: { title: string; figure: React.R
   );
 }
 
-function pointOf({ at, messages, failed, cost }: UsageBucketShape, step: Step, zone: string) {
+function pointOf({ at, messages, failed, refused, cost }: UsageBucketShape, step: Step, zone: string) {
   const label = formatStep(at, step, zone);
-  return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0 };
+  return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0, refused };
 }

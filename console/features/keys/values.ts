@@ -150,8 +150,11 @@ export function isSandboxError(name: string): boolean {
   return name.startsWith('sandbox-error-');
 }
 
-/** The model to preselect: a real one, or the sandbox model that always answers. */
-export function defaultModel(names: readonly string[]): string {
-  const real = names.find((name) => !isSandbox(name));
-  return real ?? (names.includes('sandbox-echo') ? 'sandbox-echo' : (names[0] ?? ''));
+/** The model to preselect: a real one that is not failing, or the sandbox model that always answers. */
+export function defaultModel(names: readonly string[], failing: ReadonlySet<string> = NONE): string {
+  const well = names.filter((name) => !failing.has(name));
+  const real = well.find((name) => !isSandbox(name));
+  return real ?? (well.includes('sandbox-echo') ? 'sandbox-echo' : (well[0] ?? names[0] ?? ''));
 }
+
+const NONE: ReadonlySet<string> = new Set();

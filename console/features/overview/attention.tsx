@@ -1,38 +1,55 @@
-// Problems that need attention, most urgent first, each with a link to the page that fixes it.
+// What needs attention: incidents first, then what will be a problem soon, each with a link to the page that fixes it.
 
 import { Badge, Box, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AttentionShape } from '../../../src/admin-api/shapes.ts';
-import { countOf, formatShare } from '../../figures.ts';
+import { formatShare } from '../../figures.ts';
 import { type Role, useMe } from '../../me.tsx';
 import { formatMoney } from '../../money.ts';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { FailureNotice, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
+import { durationText } from '../billing/pace.ts';
+import { IncidentCard } from './incidents.tsx';
 
 const SHOWN_MAX = 4;
 const REFRESH_MS = 60_000;
+const INCIDENTS_EVERY_MS = 15_000;
 
 export function AttentionList() {
+  const incidents = useGet('/incidents', { everyMs: INCIDENTS_EVERY_MS });
   const { data, error, refetch } = useGet('/attention', { everyMs: REFRESH_MS });
   const [showsAll, setShowsAll] = useState(false);
-  if (data === undefined)
-    return error === null ? null : <FailureNotice failure={error} onRetry={() => void refetch()} />;
-  if (data.data.length === 0) return null;
-  const shown = showsAll ? data.data : data.data.slice(0, SHOWN_MAX);
+  const failure = error ?? incidents.error;
+  if (data === undefined || incidents.data === undefined)
+    return failure === null ? null : (
+      <FailureNotice
+        failure={failure}
+        onRetry={() => {
+          void refetch();
+          void incidents.refetch();
+        }}
+      />
+    );
+  const rows = [
+    ...incidents.data.data.map((incident) => ({ key: incident.id, show: <IncidentCard incident={incident} /> })),
+    ...data.data.map((one) => ({ key: `${one.kind} ${one.account} ${one.key}`, show: <Row one={one} /> })),
+  ];
+  if (rows.length === 0) return null;
+  const shown = showsAll ? rows : rows.slice(0, SHOWN_MAX);
   return (
     <Section title="Needs attention">
       <Stack component="ul" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
-        {shown.map((one) => (
-          <Box component="li" key={`${one.kind} ${one.account} ${one.key} ${one.provider}`}>
-            <Row one={one} />
+        {shown.map(({ key, show }) => (
+          <Box component="li" key={key}>
+            {show}
           </Box>
         ))}
       </Stack>
-      {shown.length < data.data.length && (
+      {shown.length < rows.length && (
         <Group>
           <ActionButton
-            label={`Show all ${data.data.length}`}
+            label={`Show all ${rows.length}`}
             variant="subtle"
             size="xs"
             onClick={() => setShowsAll(true)}
@@ -88,12 +105,6 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
       link: { to, label: 'View billing' },
     };
   }
-  if (one.kind === 'provider_failing')
-    return {
-      title: one.severity === 'critical' ? `${one.provider} is failing` : `Some routes of ${one.provider} are failing`,
-      text: providerText(one),
-      link: { to: '/providers', label: 'View providers' },
-    };
   if (one.kind === 'written_off')
     return {
       title: `${name}: ${money(one.written_off)} written off`,
@@ -119,15 +130,5 @@ function attentionWords(one: AttentionShape, role: Role): AttentionWords {
 
 function balanceText({ days_left, cost_per_day }: AttentionShape): string {
   if (days_left === null || days_left === 0) return 'New requests are rejected until you add credit.';
-  const left =
-    days_left < 1 ? countOf(Math.max(1, Math.floor(days_left * 24)), 'hour') : countOf(Math.floor(days_left), 'day');
-  return `Lasts about ${left} at ${formatMoney(cost_per_day ?? '0')} per day.`;
-}
-
-function providerText({ failures, share }: AttentionShape): string {
-  const said = [
-    failures === null || failures === 0 ? null : `Up to ${failures} consecutive failures on a route.`,
-    share === null || share === 0 ? null : `${formatShare(share)} of its routes are paused.`,
-  ];
-  return said.filter((part) => part !== null).join(' ');
+  return `Lasts about ${durationText(days_left)} at ${formatMoney(cost_per_day ?? '0')} per day.`;
 }

@@ -19,8 +19,6 @@ import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { usePickBuckets } from '../../parts/range.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
-import { useGet } from '../../queries.ts';
-import { rangeQuery } from '../../range.ts';
 import { formatStep, formatTime } from '../../times.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
@@ -82,17 +80,27 @@ function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
 }
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
-  const { failedShare, failed } = summary.sums;
-  const query = { ...rangeQuery(summary.range), group_by: 'code', limit: 1 };
-  const { data } = useGet('/refusals/totals', { query });
-  const rejected = data === undefined ? '' : ` · ${formatShort(data.total.count)} rejected`;
+  const { failedShare, failed, refused } = summary.sums;
+  const { to, search } = usageLink(summary, FAILED);
+  const isMostlyRefused = (refused ?? 0) > failed;
   return (
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
-      link={usageLink(summary, FAILED)}
-      note={`${formatShort(failed)} failed${rejected}`}
-      chart={<MiniChart summary={summary} label="Error rate" color="red.6" figure={({ failed }) => failed} />}
+      link={
+        isMostlyRefused
+          ? { to: '/rejected', search: { range: summary.range.text } }
+          : { to, search }
+      }
+      note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
+      chart={
+        <MiniChart
+          summary={summary}
+          label="Error rate"
+          color="red.6"
+          figure={(bucket) => (bucket.failed ?? 0) + (bucket.refused ?? 0)}
+        />
+      }
     />
   );
 }
@@ -241,19 +249,24 @@ function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) 
   );
 }
 
-function requestsChart({ messages, failedShare }: Sums): Chart {
+function requestsChart({ messages, failedShare, refused }: Sums): Chart {
   return {
     title: 'Requests',
     kind: 'bar',
     isStacked: true,
     isOfCounts: true,
     format: formatCount,
-    summary: `${countOf(messages, 'request')}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
       { name: 'completed', label: 'Completed', color: 'road.6' },
       { name: 'failed', label: 'Failed', color: 'red.6' },
+      ...(refused === null ? [] : [{ name: 'refused', label: 'Rejected', color: 'yellow.6' }]),
     ],
-    figures: ({ messages: all, failed }) => ({ completed: all - (failed ?? 0), failed }),
+    figures: ({ messages: all, failed, refused: rejected }) => ({
+      completed: all - (failed ?? 0),
+      failed,
+      refused: rejected,
+    }),
   };
 }
 

@@ -8,7 +8,7 @@ import { ButtonLink, Icon, type IconName, TextLink } from '../../parts/link.tsx'
 import { Heading, Hint } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { curlOf, firstBody } from '../../snippets.ts';
-import { defaultModel } from '../keys/values.ts';
+import { useDefaultModel } from '../keys/default-model.ts';
 import { useRecentRequests } from '../requests/recent.tsx';
 
 const REFRESH_MS = 2_500;
@@ -61,7 +61,8 @@ function GetKey() {
 function SendRequest() {
   const baseUrl = useBaseUrl();
   const { data } = useGet('/models', { query: { limit: MODELS_MAX } });
-  const model = data === undefined ? undefined : defaultModel(data.data.map(({ name }) => name));
+  const usual = useDefaultModel(data?.data.map(({ name }) => name) ?? []);
+  const model = data === undefined || (usual === '' && data.data.length > 0) ? undefined : usual;
   return (
     <Step number={2} title="Send a request">
       {model === '' && <Text size="sm">There are no models yet. Add a provider and a model first.</Text>}

@@ -34,9 +34,11 @@ export interface Sums {
   output: number;
   cacheRead: number;
   cacheWritten: number;
-  /** Requests that were not completed, and their share of those whose outcome is counted. */
+  /** Requests that were not completed, and the share of these and refused ones of all whose outcome is counted. */
   failed: number;
   failedShare: number | null;
+  /** Requests that were refused before they were accepted; null if it is not counted. */
+  refused: number | null;
   cost: string;
   /** Null if all provider costs are unknown. */
   margin: string | null;
@@ -89,6 +91,9 @@ function sumsOf(buckets: readonly UsageBucketShape[]): Sums {
   const judged = buckets.filter(({ failed }) => failed !== null);
   const judgedMessages = judged.reduce((all, { messages }) => all + messages, 0);
   const failed = judged.reduce((all, one) => all + (one.failed ?? 0), 0);
+  const counted = buckets.filter(({ refused }) => refused !== null);
+  const refused = counted.length === 0 ? null : counted.reduce((all, one) => all + (one.refused ?? 0), 0);
+  const requests = judgedMessages + (refused ?? 0);
   const isMarginKnown = buckets.some(({ margin }) => margin !== null);
   return {
     messages: sum(({ messages }) => messages),
@@ -97,7 +102,8 @@ function sumsOf(buckets: readonly UsageBucketShape[]): Sums {
     cacheRead: sum(({ cache_read_input_tokens }) => cache_read_input_tokens),
     cacheWritten: sum(({ cache_creation_input_tokens }) => cache_creation_input_tokens),
     failed,
-    failedShare: judgedMessages === 0 ? null : failed / judgedMessages,
+    failedShare: requests === 0 ? null : (failed + (refused ?? 0)) / requests,
+    refused,
     cost: printDecimal(
       money(({ cost }) => cost),
       NANO_DIGITS,

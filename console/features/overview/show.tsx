@@ -25,8 +25,18 @@ export function OverviewShow() {
       <PageHead title="Overview" {...(hasUsage && { text })} actions={hasUsage && <RangeFilter />} />
       {data === undefined && error === null && <Loading />}
       {data === undefined && error !== null && <FailureNotice failure={error} onRetry={() => void refetch()} />}
-      {data !== undefined && (hasUsage ? <Traffic /> : <FirstSteps />)}
+      {data !== undefined && (hasUsage ? <Traffic /> : <Beginning />)}
     </>
+  );
+}
+
+/** Before the first accepted request: also while all requests are refused. */
+function Beginning() {
+  return (
+    <Stack gap="md">
+      <AttentionList />
+      <FirstSteps />
+    </Stack>
   );
 }
 

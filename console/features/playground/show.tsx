@@ -9,8 +9,8 @@ import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
+import { useDefaultModel } from '../keys/default-model.ts';
 import { useModelNames } from '../keys/form.tsx';
-import { defaultModel } from '../keys/values.ts';
 import { toolCallsOf } from './answer.ts';
 import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
@@ -30,7 +30,8 @@ export function Playground() {
   const [isOpen, drawer] = useDisclosure(false);
   const models = usePlayableModels();
   // The models are in the address, so that other pages can link here with one.
-  const model = values['model'] ?? defaultModel(models);
+  const usual = useDefaultModel(models);
+  const model = values['model'] ?? usual;
   const keySource = useKeySource(model);
   const settings = { ...changed, model };
   return (

@@ -102,7 +102,7 @@ const columns: Column<ProviderShape>[] = [
     ),
   },
   { name: 'health', label: 'Health', show: (provider) => <ProviderHealth provider={provider} /> },
-  timeColumn('lastSuccess', 'Last response', ({ health }) => health?.last_success_at, { from: 'lg', isRelative: true }),
+  timeColumn('lastSuccess', 'Last response', ({ health }) => health.last_success_at, { from: 'lg', isRelative: true }),
   {
     name: 'running',
     label: 'Running',

@@ -83,8 +83,8 @@ function Connection({ provider }: { provider: ProviderShape }) {
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
-          health && { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
-          health && { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },
+          { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
+          { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },
         ]}
       />
     </Section>
@@ -131,7 +131,11 @@ function RouteHealths({ provider }: { provider: string }) {
   const { routes } = useRouteHealth({ provider });
   if (routes.length === 0) return null;
   return (
-    <Section title="Model health" text="Attempts of all servers in the last 24 hours." isPadded={false}>
+    <Section
+      title="Model health"
+      text="By the latest attempts of all servers. Rates and errors are of the last 24 hours."
+      isPadded={false}
+    >
       <PlainTable
         label="Model health"
         rows={routes}

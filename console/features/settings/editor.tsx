@@ -91,7 +91,7 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
           <NativeSelect {...field} data={setting.options} />
         ) : setting.name === 'installation_logo' ? (
           <LogoField value={text} error={fault} onChange={setText} />
-        ) : setting.name === 'recharge_instructions' ? (
+        ) : setting.name === 'recharge_instructions' || setting.name.startsWith('email_domains') ? (
           <Textarea {...field} autosize minRows={3} placeholder="None" />
         ) : (
           <TextInput

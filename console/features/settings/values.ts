@@ -52,12 +52,15 @@ const settingNames = {
   agent_notice: 'Coding agents: notice',
   sign_up: 'Sign-up',
   sign_up_domains: 'Sign-up: email domains',
+  email_domains_denied: 'Denied email domains',
+  email_domains_allowed: 'Exceptions from denied email domains',
   sign_up_group: 'Sign-up: group',
   sign_up_credit: 'Sign-up: credit in USD',
   sign_ups_per_day_max: 'Sign-up: accounts a day',
   recharge_amounts: 'Recharge amounts to offer',
   recharge_min: 'Minimum recharge',
   recharge_max: 'Maximum recharge',
+  recharge_bonus: 'Recharge bonus',
   auto_recharges_per_day_max: 'Automatic recharges per day',
   stripe_automatic_tax: 'Taxes by Stripe Tax',
   plan_grace_hours: 'Grace period of unpaid plans',
@@ -169,12 +172,15 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   agent_notice: 'signIn',
   sign_up: 'people',
   sign_up_domains: 'people',
+  email_domains_denied: 'people',
+  email_domains_allowed: 'people',
   sign_up_group: 'people',
   sign_up_credit: 'people',
   sign_ups_per_day_max: 'people',
   recharge_amounts: 'payments',
   recharge_min: 'payments',
   recharge_max: 'payments',
+  recharge_bonus: 'payments',
   auto_recharges_per_day_max: 'payments',
   stripe_automatic_tax: 'payments',
   plan_grace_hours: 'payments',
@@ -247,7 +253,7 @@ export function readSetting({ kind, nullable }: Pick<SettingShape, 'kind' | 'nul
   if (kind === 'boolean') return text === 'true';
   if (kind === 'text') return text.trim();
   return text
-    .split(',')
+    .split(/[,\n]/)
     .map((part) => part.trim())
     .filter((part) => part !== '');
 }

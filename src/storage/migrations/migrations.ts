@@ -10,6 +10,7 @@ import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
+import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
@@ -172,6 +173,14 @@ const groups: Migration = {
   ...groupsInTotals,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const incidents: Migration = {
+  version: 27,
+  name: 'incidents',
+  leastKnown: 20,
+  ...incidentTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -190,6 +199,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   exportSchedules,
   providerBills,
   groups,
+  incidents,
 ];
 
 /** The version that this program creates and uses. */

@@ -3,7 +3,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
-import type { TargetHealth } from '../../../src/gateway/gateway.ts';
 import {
   type Installation,
   type Json,
@@ -126,31 +125,6 @@ test('recent write-offs and a disabled account with usage are listed', async () 
     { kind: 'written_off', account: lost['id'], severity: 'warning', written_off: '0.0005', cost: '0.0025' },
     { kind: 'account_disabled', account: off['id'], severity: 'warning', cost: '0.001' },
   ]);
-});
-
-test('a provider is listed if it is down or has routes that fail too often', async () => {
-  const state = (model: string, more: Partial<TargetHealth>): TargetHealth => ({
-    provider: 'sandbox',
-    credential: null,
-    model,
-    state: 'ready',
-    untilMs: null,
-    failuresInARow: 0,
-    inFlight: 0,
-    lastFailure: null,
-    firstTokenMs: null,
-    ...more,
-  });
-  installation.routeStates.push(state('one', {}), state('two', { state: 'resting' }));
-  expect(await attention()).toEqual([]); // the provider returned a retry time
-  installation.routeStates.push(state('three', { state: 'open', failuresInARow: 7 }), state('four', {}));
-  expect((await attention()).map(setFields)).toEqual([
-    { kind: 'provider_failing', severity: 'warning', provider: 'sandbox', failures: 7, share: 0.5 },
-  ]);
-  installation.health.set('sandbox', { isUp: false, lastSuccessMs: null, lastFailureMs: NOW_MS });
-  expect(await attention()).toMatchObject([{ provider: 'sandbox', severity: 'critical' }]);
-  const account = await makeAccount(installation);
-  expect(await attention(await tokenOf('owner', account['id']))).toEqual([]);
 });
 
 test('an owner sees entries of their account only, and a member the quotas of their own keys', async () => {

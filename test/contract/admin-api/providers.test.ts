@@ -33,6 +33,14 @@ async function testVendor(script: Script): Promise<{ status: number; body: Json 
 const tokenOf = async (members: Json) =>
   `Bearer ${(await installation.ask('POST', '/api/v1/tokens', members)).body['token']}`;
 
+const NOT_USED = {
+  state: 'not_used',
+  routes_down: 0,
+  routes_degraded: 0,
+  last_success_at: null,
+  last_failure_at: null,
+};
+
 describe('a provider', () => {
   test('is shown with the models that have a route to it, without its credential', async () => {
     await configure('https://api.example.com');
@@ -46,7 +54,7 @@ describe('a provider', () => {
       credentials: [{ name: 'default', auth: null, failure: null, account: null, group: null }],
       models: ['big', 'big-too'],
       model_list: null,
-      health: null,
+      health: NOT_USED,
       routes: [],
     };
     expect((await installation.ask('GET', '/api/v1/providers/vendor')).body).toEqual(vendor);
@@ -62,7 +70,7 @@ describe('a provider', () => {
         credentials: [],
         models: ['big', 'sandbox-echo'],
         model_list: null,
-        health: null,
+        health: NOT_USED,
         routes: [],
       },
       vendor,
@@ -70,10 +78,19 @@ describe('a provider', () => {
     expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
-  test('is shown with its health, if health is monitored', async () => {
+  test('has one health everywhere, by its routes over all nodes and not by the last attempt of this one', async () => {
     installation.health.set('sandbox', { isUp: false, lastSuccessMs: null, lastFailureMs: NOW_MS });
+    const model = { model: 'sandbox-echo', provider: 'sandbox', upstreamModel: 'sandbox-echo' };
+    const slots = { 0: { answered: 30, failed: 10, firstFailedAtMs: NOW_MS } };
+    const counts = { answered: 30, faults: { timeout: 10 }, times: {}, slots };
+    await installation.stores.traffic.putRouteHours([{ ...model, atMs: NOW_MS, source: 'other', counts }]);
     const { body } = await installation.ask('GET', '/api/v1/providers/sandbox');
-    expect(body['health']).toEqual({ up: false, last_success_at: null, last_failure_at: '2026-11-20T10:00:00.000Z' });
+    const health = { state: 'degraded', routes_down: 0, routes_degraded: 1 };
+    expect(body['health']).toEqual({ ...health, last_success_at: null, last_failure_at: '2026-11-20T10:00:00.000Z' });
+    const { body: list } = await installation.ask('GET', '/api/v1/providers');
+    expect(list['data']).toMatchObject([{ name: 'sandbox', health }]);
+    const { body: routes } = await installation.ask('GET', '/api/v1/routes/health?provider=sandbox&model=sandbox-echo');
+    expect(routes['data']).toMatchObject([{ state: 'degraded' }]);
   });
 
   test('is shown with its usage by model and credential, without usage of other providers', async () => {

@@ -162,6 +162,62 @@ describe('a sign-up', () => {
   });
 });
 
+describe('an email at a denied domain', () => {
+  const denied = {
+    email_domains_denied: ['mailinator.com', 'bücher.example', 'zip'],
+    email_domains_allowed: ['acme.zip', 'good.mailinator.com'],
+  };
+  const CLEAR = /^email: must not be an address at (.+): use a permanent address of yours$/;
+
+  test.each([
+    ['ada@mailinator.com', false],
+    ['ada@Deep.Sub.MAILINATOR.com', false],
+    ['ada@good.mailinator.com', true],
+    ['ada@x.good.mailinator.com', true],
+    ['ada@notmailinator.com', true],
+    ['ada@mailinator.com.example.org', true],
+    ['ada@xn--bcher-kva.example', false],
+    ['ada@shop.xn--bcher-kva.example', false],
+    ['ada@any.zip', false],
+    ['ada@acme.zip', true],
+  ])('%s cannot sign up, with all names below the domain, but those that are allowed: %p', async (email, isTaken) => {
+    await settings(denied);
+    const { status, body } = await signUp(email);
+    expect(status).toBe(isTaken ? 200 : 400);
+    if (!isTaken)
+      expect(errorOf(body)).toMatchObject({ message: expect.stringMatching(CLEAR), faults: [{ path: ['email'] }] });
+    expect(await mailing.deliver()).toHaveLength(isTaken ? 1 : 0);
+  });
+
+  test('is refused at the confirmation, too, if the list has it since', async () => {
+    await signUp('ada@mailinator.com');
+    const token = secretIn((await mailing.deliver())[0]);
+    await settings(denied);
+    expect(errorOf((await accept(token)).body).message).toMatch(CLEAR);
+    await settings({});
+    expect((await accept(token)).status).toBe(200);
+  });
+
+  test('cannot be invited by accounts, one or many at a time, but by operators', async () => {
+    const { body } = await complete('ada@example.com');
+    await settings(denied);
+    const { ask } = mailing.installation;
+    const { body: token } = await ask('POST', '/api/v1/tokens', { role: 'owner', account: body['account'] });
+    const owner = { authorization: `Bearer ${token['token']}` };
+    const invited = { role: 'member', email: 'bob@mailinator.com' };
+    const one = await ask('POST', '/api/v1/people', invited, owner);
+    expect([one.status, errorOf(one.body).message]).toEqual([400, expect.stringMatching(CLEAR)]);
+    const many = await ask(
+      'POST',
+      '/api/v1/people/import',
+      { people: [invited, { ...invited, email: 'bob@example.com' }] },
+      owner,
+    );
+    expect(many.body).toMatchObject({ invited: 1, refused: 1 });
+    expect((await ask('POST', '/api/v1/people', { ...invited, account: body['account'] })).status).toBe(201);
+  });
+});
+
 describe('a link', () => {
   test('works once', async () => {
     await signUp('ada@example.com');

@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { parseId } from '../../../src/base/ids.ts';
 import {
   errorOf,
   type Installation,
@@ -53,6 +54,7 @@ test('a timeline has every bucket from the first to the current one, including t
     at: '2026-11-21T09:00:00.000Z',
     messages: 0,
     failed: 0,
+    refused: 0,
     input_tokens: 0,
     output_tokens: 0,
     cache_read_input_tokens: 0,
@@ -69,6 +71,7 @@ test('a timeline has every bucket from the first to the current one, including t
     at: '2026-11-21T10:00:00.000Z',
     messages: 3,
     failed: 2,
+    refused: 0,
     input_tokens: 1500,
     output_tokens: 300,
     cache_read_input_tokens: 21,
@@ -151,4 +154,31 @@ test('users of an account see its usage over time without provider costs, and a 
     for (const bucket of own.data)
       expect(bucket).toMatchObject({ provider_cost: null, margin: null, revenue_without_margin: null });
   }
+});
+
+test('refused requests are counted beside the messages of their account and key, where they are known', async () => {
+  const [account, key] = ['account', 'id'].map((name) => String(keys[0][name]));
+  const [accountId, keyId] = [parseId('acct', account ?? ''), parseId('key', key ?? '')];
+  const nowMs = installation.clock.nowMs();
+  const atMs = Math.floor(nowMs / 60_000) * 60_000;
+  const refusal = { atMs, account: accountId, key: keyId, code: 'insufficient_user_quota', status: 400, message: '' };
+  await installation.stores.traffic.addRefusals([
+    { ...refusal, count: 54, lastAtMs: nowMs },
+    { ...refusal, account: null, key: null, code: 'key_invalid', count: 7, lastAtMs: nowMs },
+  ]);
+  const counts = async (query: string) =>
+    (await timeline(query)).data.filter(({ refused }) => refused !== 0).map(({ refused }) => refused);
+  for (const step of ['minute', 'five_minutes', 'hour', 'day']) {
+    expect(await counts(`?step=${step}&key=${key}`)).toEqual([54]);
+    expect(await counts(`?step=${step}`)).toEqual([61]);
+  }
+  expect(await counts(`?step=day&account=${keys[1]['account']}`)).toEqual([]);
+  const ofModel = (await timeline(`?step=day&model=big`)).data.map(({ refused }) => refused);
+  expect(new Set(ofModel)).toEqual(new Set([null]));
+  const since = new Date(nowMs - 40 * DAY_MS).toISOString();
+  expect((await timeline(`?step=day&since=${since}`)).data[0]).toMatchObject({ refused: null });
+  const total = await installation.ask('GET', `/api/v1/refusals/totals?key=${key}&group_by=day`);
+  expect(total.body['data']).toMatchObject([
+    { count: 54, at: new Date(Math.floor(nowMs / DAY_MS) * DAY_MS).toISOString() },
+  ]);
 });

@@ -21,7 +21,6 @@ async function configure(baseUrl: string): Promise<void> {
 
 test('the list has a line for each provider, with the number of models routed to it', async () => {
   await configure('http://127.0.0.1:1');
-  world.installation.health.set('vendor', { isUp: true, lastSuccessMs: 0, lastFailureMs: null });
   for (const [model, state] of [
     ['big', 'ready'],
     ['small', 'ready'],
@@ -41,9 +40,9 @@ test('the list has a line for each provider, with the number of models routed to
   world.installation.routeStates.length = 0;
   expect(shown).toMatch(/^other +default +open +- +0 +0 +420 +-$/m);
   expect(out.split('\n')).toEqual([
-    'NAME     KIND       BASE URL            CREDENTIAL  MODELS  UP   ROUTES',
-    'sandbox  sandbox    -                   no          1       -    -',
-    'vendor   anthropic  http://127.0.0.1:1  yes         1       yes  2 ready, 1 open',
+    'NAME     KIND       BASE URL            CREDENTIAL  MODELS  STATE     ROUTES',
+    'sandbox  sandbox    -                   no          1       not_used  -',
+    'vendor   anthropic  http://127.0.0.1:1  yes         1       not_used  2 ready, 1 open',
     '',
   ]);
 });

@@ -1,7 +1,7 @@
 // A recharge from the API to the balance: what is credited, when, and what takes it back.
 
 import { expect, test } from 'bun:test';
-import { intentOf, startPayments } from './payments-service.ts';
+import { intentOf, type Json, startPayments } from './payments-service.ts';
 
 test('a recharge is credited once Stripe says that it is paid, whatever the order and number of its events', async () => {
   await using service = await startPayments();
@@ -64,16 +64,32 @@ test('refunds in parts, a dispute and its end change the balance by what Stripe 
   expect((await service.turnpike.check()).ok).toBe(true);
 });
 
-test('a refund of credit that was spent leaves a debt, which later credit pays first', async () => {
-  await using service = await startPayments();
+test('a refund takes the bonus back too; credit that was spent leaves a debt, which later credit pays first', async () => {
+  await using service = await startPayments({ recharge_bonus: ['20: 10%', '100: 15%'] });
   const { stripe, send, turnpike, account } = service;
-  const { session } = await service.begin('20.00');
+  const { body: options } = await service.ask('GET', '/payment-options');
+  expect(options['bonuses']).toEqual([
+    { from: '20.00', percent: '10' },
+    { from: '100.00', percent: '15' },
+  ]);
+  const { session, payment } = await service.begin('20.00');
+  expect(payment).toMatchObject({ amount: '20.00', bonus: '2.00', bonus_credited: '0' });
+  await turnpike.admin('POST', '/apply', { document: { settings: { recharge_bonus: [] } } }); // it keeps what was shown
   stripe.payCheckout(session);
-  await send(stripe.takeEvents());
+  const events = stripe.takeEvents();
+  await send([...events, ...events]);
+  expect(await service.balance()).toBe('22.00');
+  expect(await service.show(payment['id'])).toMatchObject({ credited: '20.00', bonus_credited: '2.00' });
+  const { body: entries } = await service.ask('GET', `/accounts/${account}/entries`);
+  expect((entries['data'] as Json[]).map(({ kind, amount, note }) => [kind, amount, note])).toEqual([
+    ['promotion', '2.00', `bonus of ${payment['id']}`],
+    ['payment', '20.00', `paid by ${payment['id']}`],
+  ]);
   await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '-15.00', kind: 'adjustment' });
   stripe.refund(intentOf(service, session), 2_000);
   await send(stripe.takeEvents());
   expect(await service.balance()).toBe('0');
+  expect(await service.show(payment['id'])).toMatchObject({ credited: '0', bonus: '2.00', bonus_credited: '0' });
   await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '18.00' });
   expect(await service.balance()).toBe('3.00');
   expect((await turnpike.check()).ok).toBe(true);

@@ -1,7 +1,8 @@
 // Two nodes that look at one payment at the same time: the one that read the later state must not lose it.
 
 import { expect, test } from 'bun:test';
-import { PaymentSync } from '../../../src/payments/payments.ts';
+import { formatId } from '../../../src/base/ids.ts';
+import { PaymentSync, readBonusTiers } from '../../../src/payments/payments.ts';
 import type { PaymentProvider } from '../../../src/payments/provider.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';
 import { ScriptedStripe } from '../../support/scripted-stripe.ts';
@@ -45,4 +46,40 @@ test('a refund that one node reads while another commits the payment is taken ba
   const meters = await bench.stores.ledger.accountMeters(account, bench.clock.nowMs());
   expect(meters?.balance).toBe(15_000_000_000);
   expect((await node.dependencies.store.getPayment(id))?.credited).toBe(15_000_000_000);
+});
+
+test('paying, spending the bonus and taking the payment back, again and again, leaves nothing of a bonus behind', async () => {
+  await using bench = await openWorkbench(openSqlite, 0);
+  const stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
+  const kills = { isDue: () => false };
+  const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, reads: { last: 0 }, random: () => 0.5 };
+  const node = openNode(world, bench.stores);
+  const account = await bench.addAccount(0);
+  const SPENT = 4_000_000_000;
+  for (let round = 1; round <= 5; round++) {
+    const { id } = await begin(world, node, account, 10_000, readBonusTiers(['50: 20%']));
+    const payment = await node.dependencies.store.getPayment(id);
+    if (payment === null) throw new Error('the payment is not stored');
+    await node.checkouts.open(payment);
+    const { session } = ownOf(stripe, payment);
+    stripe.payCheckout(session?.id ?? '');
+    await node.sync.sync(session?.id ?? '');
+    const spend = {
+      kind: 'credit',
+      account,
+      amount: -SPENT,
+      source: 'adjustment',
+      reference: null,
+      note: null,
+    } as const;
+    await bench.stores.gate.submit({ operations: [spend] });
+    for (const cents of [3_333, 1, 6_666]) {
+      stripe.refund(ownOf(stripe, payment).intent?.id ?? '', cents);
+      await node.sync.sync(session?.id ?? '');
+    }
+    const meters = await bench.stores.ledger.accountMeters(account, bench.clock.nowMs());
+    // The account owes everything that it spent.
+    expect([meters?.balance, meters?.debt]).toEqual([0, SPENT * round]);
+    expect(await node.dependencies.store.sumCredits(account, `bonus:${formatId('pay', id)}:`)).toBe(0);
+  }
 });

@@ -16,6 +16,7 @@ import {
   ownOf,
   receive,
   settleAll,
+  TIERS,
 } from './histories.ts';
 
 test('a node that ends at any step of a payment credits it once, and takes a refund back once', async () => {
@@ -53,7 +54,7 @@ async function play(world: HistoryWorld, account: number): Promise<{ payment: Pa
       return step();
     }
   };
-  const payment = await insist(() => begin(world, node, account, 2_000));
+  const payment = await insist(() => begin(world, node, account, 2_000, TIERS));
   await insist(async () => node.checkouts.open((await node.dependencies.store.getPayment(payment.id)) ?? payment));
   const { session } = ownOf(stripe, payment);
   stripe.payCheckout(session?.id ?? '');

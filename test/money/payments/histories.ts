@@ -8,6 +8,8 @@ import { TurnpikeError } from '../../../src/errors.ts';
 import type { Bundle, LedgerGate } from '../../../src/ledger/ledger.ts';
 import {
   type Billing,
+  type BonusTier,
+  bonusOf,
   Checkouts,
   EventReceiver,
   isPaid,
@@ -16,6 +18,7 @@ import {
   type PaymentDependencies,
   type PaymentStore,
   PaymentSync,
+  readBonusTiers,
   sweepPayments,
 } from '../../../src/payments/payments.ts';
 import { auditRows } from '../../../src/storage/storage.ts';
@@ -29,6 +32,7 @@ const cards: Card[] = ['good', 'good', 'good', 'good', 'declined', 'bank', 'auth
 const faults: StripeFault[] = ['unavailable', 'dropped', 'lost', 'broken'];
 const CENT = 10_000_000;
 const HISTORIES_PER_STRIPE = 25;
+export const TIERS = readBonusTiers(['10: 3.33%', '25: 10%']);
 
 /** The node ended before or after a step; whatever it had in memory is lost. */
 export class Killed extends Error {
@@ -122,7 +126,7 @@ export async function playHistory(world: HistoryWorld, accountId: number): Promi
   const nodes = world.stores.map((stores) => openNode(world, stores));
   world.kills.isDue = () => false;
   stripe.faultOf = () => null;
-  const payment = await begin(world, nodes[0] as Node, accountId, 50 + below(5_000));
+  const payment = await begin(world, nodes[0] as Node, accountId, 50 + below(5_000), TIERS);
   const { state } = stripe;
   const firstEvent = state.events.length;
   const setFaults = (isOn: boolean) => {
@@ -213,11 +217,17 @@ async function meet(world: HistoryWorld, nodes: readonly Node[], payment: Paymen
   expect(stored?.credited).toBe(creditAtStripe(stripe, payment));
 }
 
-export async function begin(world: HistoryWorld, node: Node, accountId: number, cents: number): Promise<Payment> {
+export async function begin(
+  world: HistoryWorld,
+  node: Node,
+  accountId: number,
+  cents: number,
+  tiers: readonly BonusTier[] = [],
+): Promise<Payment> {
   const account = await world.bench.stores.accounts.getAccount(accountId);
   if (account === null) throw new Error('the account is missing');
   const billing: Billing = await node.checkouts.customerOf(account, null, () => noAuditContext);
-  const payment = node.checkouts.plan(billing, cents * CENT);
+  const payment = node.checkouts.plan(billing, cents * CENT, bonusOf(cents * CENT, tiers));
   await node.dependencies.ledger.submit({ operations: [], coCommitted: [{ table: 'payments', payment }] });
   return payment;
 }
@@ -306,8 +316,11 @@ export async function compare(world: HistoryWorld, { dependencies, checker }: No
   const payment = await store.getPayment(begun.id);
   if (payment === null) throw new Error('the payment is missing');
   const expected = creditAtStripe(world.stripe, begun);
-  const prefix = `stripe:${formatId('pay', payment.id)}:`;
-  const journal = await store.sumCredits(payment.accountId, prefix);
+  const sumOf = (prefix: string) => store.sumCredits(payment.accountId, `${prefix}:${formatId('pay', payment.id)}:`);
+  const journal = await sumOf('stripe');
+  // In exact integers, so that nothing of a bonus is left when all of its payment went back.
+  const bonus = (BigInt(payment.bonus ?? 0) * BigInt(expected)) / BigInt(payment.amount);
+  expect(BigInt(await sumOf('bonus'))).toBe(bonus);
   expect({ credited: payment.credited, journal, mismatch: payment.mismatch, isPaid: isPaid(payment.status) }).toEqual({
     credited: expected,
     journal: expected,

@@ -178,8 +178,14 @@ function boundTests(open: OpenStores): void {
     ]);
     const frequent = await bench.stores.traffic.listFrequentRefusals({ sinceMs: START_MS, least: 10, limit: 5 });
     expect(frequent).toEqual([
-      { atMs: null, account: null, key: null, code: 'key_invalid', count: 12, lastAtMs: next + 1_000 },
-      { atMs: null, ...mine, count: 11, lastAtMs: next + 1_000 },
+      {
+        ...{ atMs: null, account: null, key: null, code: 'key_invalid', count: 12, lastAtMs: next + 1_000 },
+        ...{ firstAtMs: next, message: refusal({}).message },
+      },
+      {
+        ...{ atMs: null, ...mine, count: 11, lastAtMs: next + 1_000 },
+        ...{ firstAtMs: START_MS, message: refusal({}).message },
+      },
     ]);
     expect(await bench.stores.traffic.listFrequentRefusals({ sinceMs: START_MS, least: 10, limit: 1 })).toHaveLength(1);
   });
@@ -211,7 +217,20 @@ function routeTests(open: OpenStores): void {
       model: 'fable',
       provider: 'anthropic',
       upstreamModel: 'claude “日本”',
-      counts: { answered: 2, faults: { overloaded: 1 }, times: { 7: 2 } },
+      counts: {
+        answered: 2,
+        faults: { overloaded: 1 },
+        times: { 7: 2 },
+        slots: { 0: { answered: 2, failed: 1, firstFailedAtMs: START_MS } },
+        last: {
+          atMs: START_MS,
+          fault: 'overloaded',
+          provider: 'anthropic',
+          credential: null,
+          status: 529,
+          reason: 'full',
+        },
+      },
     };
     const others: RouteHour[] = [
       { ...hour, source: 'two' },

@@ -13,6 +13,7 @@ import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isExportOutpaced, writeExportRow } from './export-rows.ts';
+import { writeIncident } from './incidents.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import { refuseTakenScim, writeScim } from './scim.ts';
 import type { MemoryTables, OwnedAnswer } from './tables.ts';
@@ -215,10 +216,11 @@ function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'
 
 function writeReportRow(
   tables: MemoryTables,
-  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills'>,
+  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
+  else if (row.table === 'incidents') writeIncident(tables, row);
   else writeBill(tables, row);
 }
 

@@ -32,6 +32,7 @@ function findOld(tables: MemoryTables, table: ForgottenTable, beforeMs: number):
     deliveries: () => [...tables.deliveries].map(([key, { createdAtMs }]) => [key, createdAtMs]),
     refusals: () => [...tables.refusals].map(([key, { atMs }]) => [key, atMs]),
     route_hours: () => [...tables.routeHours].map(([key, { atMs }]) => [key, atMs]),
+    incidents: () => [...tables.incidents].map(([key, { endedAtMs }]) => [key, endedAtMs]),
   };
   return aged[table]()
     .filter(([, atMs]) => atMs !== null && atMs < beforeMs)
@@ -72,6 +73,7 @@ export function forgetRows(tables: MemoryTables, table: ForgottenTable, beforeMs
     deliveries: tables.deliveries,
     refusals: tables.refusals,
     route_hours: tables.routeHours,
+    incidents: tables.incidents,
   };
   for (const key of findOld(tables, table, beforeMs)) of[table].delete(key as never);
 }

@@ -68,6 +68,7 @@ export class MemoryLedgerStore implements LedgerStore {
     exports: new Map(),
     exportRuns: new Map(),
     mails: new Map(),
+    incidents: new Map(),
     mailedLinks: new Map(),
     signUps: [],
     ...noScim(),

@@ -62,6 +62,7 @@ import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { exportReads } from './export-rows.ts';
+import { incidentReads } from './incidents.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
 import { scimReads } from './scim.ts';
@@ -83,6 +84,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...paymentReads(tables),
     ...codeReads(tables),
     ...billReads(tables),
+    ...incidentReads(tables),
     ...agentReads(tables),
     ...eventReads(tables),
     ...exportReads(tables),

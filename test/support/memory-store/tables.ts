@@ -17,6 +17,7 @@ import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../src/exports/exports.ts';
+import type { Incident } from '../../../src/incidents/incidents.ts';
 import type {
   AccountRow,
   DailyTotal,
@@ -101,5 +102,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   billSources: Map<string, BillSource>;
   /** By provider and day. */
   bills: Map<string, StoredBill>;
+  /** By seq. */
+  incidents: Map<number, Incident>;
   tagSets: TagSet[];
 }

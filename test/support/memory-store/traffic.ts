@@ -4,7 +4,13 @@ import { isKeyOf } from '../../../src/accounts/accounts.ts';
 import { gatherRefusals } from '../../../src/storage/gather-refusals.ts';
 import type { ReportReads } from '../../../src/storage/stores.ts';
 import type { TrafficRow } from '../../../src/storage/traffic-rows.ts';
-import type { RefusalCount, RefusalFilter, RefusalGrouping, RefusalTotal } from '../../../src/traffic/traffic.ts';
+import type {
+  FrequentRefusal,
+  RefusalCount,
+  RefusalFilter,
+  RefusalGrouping,
+  RefusalTotal,
+} from '../../../src/traffic/traffic.ts';
 import type { MemoryTables } from './tables.ts';
 
 export function writeTraffic({ refusals, routeHours }: MemoryTables, row: TrafficRow): void {
@@ -49,13 +55,14 @@ export function trafficReads({ refusals, routeHours, keys }: MemoryTables): Traf
     },
     totalRefusals: (question) => gatherRefusals(inRuns(newest(question), question.groupBy), question),
     async listFrequentRefusals({ sinceMs, least, limit }) {
-      const byName = new Map<string, RefusalTotal>();
+      const byName = new Map<string, FrequentRefusal>();
       for (const row of newest({ ...all, sinceMs })) {
-        const { account, key, code, count, lastAtMs } = row;
+        const { atMs: firstAtMs, account, key, code, count, lastAtMs } = row;
         const name = nameOf({ ...row, atMs: 0 });
         const before = byName.get(name);
         const sum = { count: count + (before?.count ?? 0), lastAtMs: Math.max(lastAtMs, before?.lastAtMs ?? 0) };
-        byName.set(name, { atMs: null, account, key, code, ...sum });
+        const message = [row.message, before?.message ?? ''].sort().at(-1) ?? '';
+        byName.set(name, { atMs: null, account, key, code, firstAtMs, message, ...sum });
       }
       const frequent = [...byName.values()].filter(({ count }) => count >= least);
       return frequent.sort((one, other) => other.count - one.count).slice(0, limit);
@@ -70,11 +77,11 @@ export function trafficReads({ refusals, routeHours, keys }: MemoryTables): Traf
 
 async function* inRuns(rows: readonly RefusalCount[], groupBy: RefusalGrouping): AsyncGenerator<RefusalTotal[]> {
   const of = (...names: RefusalGrouping[]) => names.includes(groupBy);
-  const startMs = (atMs: number) => (of('hour') ? Math.floor(atMs / 3_600_000) * 3_600_000 : atMs);
+  const lengthMs = { minute: 60_000, five_minutes: 300_000, hour: 3_600_000, day: 86_400_000 }[groupBy as string] ?? 1;
   for (const { atMs, account, key, code, count, lastAtMs } of rows)
     yield [
       {
-        atMs: of('minute', 'hour') ? startMs(atMs) : null,
+        atMs: lengthMs > 1 ? Math.floor(atMs / lengthMs) * lengthMs : null,
         account: of('account', 'key') ? account : null,
         key: of('key') ? key : null,
         code: of('code') ? code : null,

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { parse } from 'yaml';
-import { formatFault, planApply } from '../../../src/catalog/catalog.ts';
+import { formatFault, planApply, type Settings } from '../../../src/catalog/catalog.ts';
 import { readDecimalRate } from '../../../src/catalog/document.ts';
 import { catalogOf, planOptions } from './support.ts';
 
@@ -42,6 +42,65 @@ function faultsOf(file: unknown): string[] {
 const ofModel = (model: object) => faultsOf({ providers, models: { m: { price, routes, ...model } } });
 const ofProvider = (provider: object) => faultsOf({ providers: { p: provider } });
 const ofGroup = (group: object) => faultsOf({ groups: { g: group } });
+
+/** The settings of the example: its own, and defaults. */
+const settingsOfFile: Settings = {
+  vendorPrefixes: ['vendor', 'anthropic'],
+  installationName: 'Turnpike',
+  installationLogo: null,
+  supportAddress: null,
+  rechargeInstructions: null,
+  hiddenFromAccounts: [],
+  outputTrancheTokens: 2_048,
+  outputFloorTokens: 256,
+  drainSeconds: 600,
+  drainNoticeSeconds: 0,
+  bodyBytesMax: 33_554_432,
+  requireBrowserHeader: false,
+  errorStatuses: 'turnpike',
+  upstreamConnectSeconds: 10,
+  upstreamFirstEventSeconds: 300,
+  upstreamStreamSeconds: 3_600,
+  upstreamSilenceSeconds: 300,
+  upstreamAnswerSeconds: 600,
+  attemptsSeconds: 600,
+  circuitFailures: 5,
+  finishWithoutCallerSeconds: 600,
+  finishStreamsWithoutCallerMax: 0,
+  settleWaitSeconds: 30,
+  reversalsPerAccountDay: '10.00',
+  adminListen: null,
+  shedLoopDelayMs: 500,
+  shedBodyBytes: 268_435_456,
+  shedOpenMessages: 20_000,
+  usageRetentionDays: null,
+  journalRetentionMonths: null,
+  eventRetentionDays: 30,
+  webhookPrivateNetwork: 'off',
+  ...{ tagsRequired: [], tagsPinned: [], tagsInTotals: null, tagsInMetrics: [] },
+  ...{ accountsInMetrics: [], topAccountsInMetrics: 0 },
+  priceListKey: null,
+  secondFactorRequired: 'nobody',
+  sessionLifetimeHours: 720,
+  operatorSessionLifetimeHours: 24,
+  ...{ agentSignIn: 'off', agentSignInDays: 90, agentTokenMinutes: 60, agentNotice: null },
+  signUp: 'off',
+  signUpDomains: [],
+  emailDomainsDenied: [],
+  emailDomainsAllowed: [],
+  signUpGroup: 'default',
+  signUpCredit: '0',
+  signUpsPerDayMax: 100,
+  rechargeAmounts: ['10', '25', '50', '100'],
+  rechargeMin: '5',
+  rechargeMax: '1000',
+  rechargeBonus: [],
+  autoRechargesPerDayMax: 5,
+  stripeAutomaticTax: false,
+  planGraceHours: 72,
+  providerBillDifferencePercent: 2,
+  providerBillDifferenceUsd: '1.00',
+};
 
 describe('the documented example', () => {
   const catalog = catalogOf(parse(EXAMPLE.replace(/\$\{ANTHROPIC_API_KEY\}/, 'sk-ant-1')));
@@ -83,60 +142,7 @@ describe('the documented example', () => {
     expect(catalog.providers.get('anthropic')?.credentials[0]?.secret.reveal()).toBe('sk-ant-1');
     expect(catalog.providers.get('local')).toMatchObject({ baseUrl: 'http://127.0.0.1:11434/v1', credentials: [] });
     expect(catalog.providers.get('sandbox')?.baseUrl).toBe('');
-    expect(catalog.settings).toEqual({
-      vendorPrefixes: ['vendor', 'anthropic'],
-      installationName: 'Turnpike',
-      installationLogo: null,
-      supportAddress: null,
-      rechargeInstructions: null,
-      hiddenFromAccounts: [],
-      outputTrancheTokens: 2_048,
-      outputFloorTokens: 256,
-      drainSeconds: 600,
-      drainNoticeSeconds: 0,
-      bodyBytesMax: 33_554_432,
-      requireBrowserHeader: false,
-      errorStatuses: 'turnpike',
-      upstreamConnectSeconds: 10,
-      upstreamFirstEventSeconds: 300,
-      upstreamStreamSeconds: 3_600,
-      upstreamSilenceSeconds: 300,
-      upstreamAnswerSeconds: 600,
-      attemptsSeconds: 600,
-      circuitFailures: 5,
-      finishWithoutCallerSeconds: 600,
-      finishStreamsWithoutCallerMax: 0,
-      settleWaitSeconds: 30,
-      reversalsPerAccountDay: '10.00',
-      adminListen: null,
-      shedLoopDelayMs: 500,
-      shedBodyBytes: 268_435_456,
-      shedOpenMessages: 20_000,
-      usageRetentionDays: null,
-      journalRetentionMonths: null,
-      eventRetentionDays: 30,
-      webhookPrivateNetwork: 'off',
-      ...{ tagsRequired: [], tagsPinned: [], tagsInTotals: null, tagsInMetrics: [] },
-      ...{ accountsInMetrics: [], topAccountsInMetrics: 0 },
-      priceListKey: null,
-      secondFactorRequired: 'nobody',
-      sessionLifetimeHours: 720,
-      operatorSessionLifetimeHours: 24,
-      ...{ agentSignIn: 'off', agentSignInDays: 90, agentTokenMinutes: 60, agentNotice: null },
-      signUp: 'off',
-      signUpDomains: [],
-      signUpGroup: 'default',
-      signUpCredit: '0',
-      signUpsPerDayMax: 100,
-      rechargeAmounts: ['10', '25', '50', '100'],
-      rechargeMin: '5',
-      rechargeMax: '1000',
-      autoRechargesPerDayMax: 5,
-      stripeAutomaticTax: false,
-      planGraceHours: 72,
-      providerBillDifferencePercent: 2,
-      providerBillDifferenceUsd: '1.00',
-    });
+    expect(catalog.settings).toEqual(settingsOfFile);
   });
 
   test('is refused unchanged, because its variable was not expanded', () => {

@@ -10,7 +10,7 @@ import { newPayment } from '../../../src/payments/sync.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const HOUR_MS = 3_600_000;
-const terms: RechargeTerms = { minimum: 10, maximum: 100, perDayMax: 5, isTaxAutomatic: false };
+const terms: RechargeTerms = { minimum: 10, maximum: 100, perDayMax: 5, isTaxAutomatic: false, bonusTiers: [] };
 const billing = {
   accountId: 7,
   version: 1,

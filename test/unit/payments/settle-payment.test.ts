@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { formatId } from '../../../src/base/ids.ts';
+import { bonusLeft, bonusOf, readBonusTiers } from '../../../src/payments/bonus.ts';
 import type { PaymentState } from '../../../src/payments/provider.ts';
 import { creditOf, findForeign, settle } from '../../../src/payments/settle-payment.ts';
 import { newPayment } from '../../../src/payments/sync.ts';
@@ -91,4 +92,32 @@ test.each([
     change: 0,
     payment: { status: 'paid', credited: 2_000 * CENT },
   });
+});
+
+const tiers = readBonusTiers(['500: 12.5%', '50: 3%', '100: 5%']);
+
+test.each([
+  ['49.99', 0],
+  ['50', 1_500_000_000],
+  ['99.99', 2_999_700_000],
+  ['100', 5_000_000_000],
+  ['500', 62_500_000_000],
+] as const)('a recharge of %s USD has the bonus of the highest step that it reaches', (usd, bonus) => {
+  expect(bonusOf(Math.round(Number(usd) * 1_000_000_000), tiers)).toBe(bonus);
+});
+
+test('a bonus follows the credit in exact proportion, whatever the steps, and nothing of it is left after a full refund', () => {
+  const begun = { ...payment, bonus: bonusOf(payment.amount, readBonusTiers(['0: 3.33%'])) };
+  let credited = 0;
+  let now: typeof payment = begun;
+  for (const refundedCents of [0, 1, 700, 701, 2_199, 0, 1_100, 2_200]) {
+    const settled = settle(now, state({ refundedCents }), NOW_MS);
+    if (settled === null) throw new Error('nothing changed');
+    credited += settled.bonusChange;
+    now = settled.payment;
+    expect(credited).toBe(bonusLeft(begun.bonus, payment.amount, now.credited));
+    expect(now.bonusCredited).toBe(credited);
+  }
+  expect(credited).toBe(0);
+  expect(settle(now, state({ refundedCents: 2_200 }), NOW_MS)).toBeNull();
 });
