@@ -165,4 +165,3 @@ export function sumOf(rows: readonly Json[]): Figures {
     NOTHING,
   );
 }
-

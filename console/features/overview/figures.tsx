@@ -87,11 +87,7 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
-      link={
-        isMostlyRefused
-          ? { to: '/rejected', search: { range: summary.range.text } }
-          : { to, search }
-      }
+      link={isMostlyRefused ? { to: '/rejected', search: { range: summary.range.text } } : { to, search }}
       note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
       chart={
         <MiniChart
