@@ -20,7 +20,7 @@ const filling = (numbers: string, text: (sql: string) => string) => [
   `INSERT INTO accounts (id, created_at_ms, document) ${numbers}
    SELECT n, n, '{"name":"Account ' || ${text('n * 7919 % 1000003')} || '","groups":["default"]}' FROM numbers`,
   `INSERT INTO keys (id, account_id, made_by, created_at_ms, document) ${numbers}
-   SELECT n, n, 'tok_a', n, '{"name":"Key ' || ${text('n * 7919 % 1000003')} || '","groups":null}' FROM numbers`,
+   SELECT n, n, 'tok_a', n, '{"name":"Key ' || ${text('n * 7919 % 1000003')} || '","prefix":"sk-tp-0000","status":"enabled","groups":null}' FROM numbers`,
   `INSERT INTO account_meters (id, enabled, credit_line, balance, held, allowance_period, allowance_used, allowance_held,
      allowance_period_start_ms, group_rates) SELECT id, 1, 0, id * 104729 % 1000003, 0, 'total', 0, 0, 0, '{}' FROM accounts`,
   `INSERT INTO key_meters (id, account_id, status, quota_period, quota_used, quota_held, quota_period_start_ms, limits, rates,
@@ -71,9 +71,10 @@ async function measure(store: string, on: SqlReader): Promise<void> {
           sortAccounts({ ...page, by, order, name, group: null }),
         );
     for (const by of keyOrders)
-      await time(`${store}: keys by ${by} ${order}`, () =>
-        sortKeys({ ...page, by, order, accountId: null, madeBy: null, text: null, status: null }),
-      );
+      for (const text of [null, 'ey 99', 'nothing has this'])
+        await time(`${store}: keys by ${by} ${order}${text === null ? '' : `, with "${text}"`}`, () =>
+          sortKeys({ ...page, by, order, accountId: null, madeBy: null, text, status: null }),
+        );
   }
 }
 

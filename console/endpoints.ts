@@ -9,6 +9,7 @@ import type {
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
+  CanceledPriceShape,
   CatalogChangeShape,
   CatalogShape,
   CodeBatchShape,
@@ -44,6 +45,7 @@ import type {
   PaymentShape,
   PersonBudgetShape,
   PersonShape,
+  PlannedPriceShape,
   PlanShape,
   PriceComparisonShape,
   ProviderBillDetailsShape,
@@ -175,6 +177,8 @@ export interface Endpoints {
   'POST /providers/{name}/test': ProviderTestShape;
   'GET /providers/{name}/models': OfferedModelsShape;
   'POST /providers/{name}/models': SoldModelsShape;
+  'POST /price-changes': PlannedPriceShape;
+  'POST /price-changes/cancel': CanceledPriceShape;
   'GET /provider-presets': { data: ProviderPresetShape[] };
   'GET /search': SearchShape;
   'GET /settings': { data: SettingShape[] };

@@ -16,6 +16,7 @@ import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.
 import { nanoOf } from './money.ts';
 import { useRange } from './parts/range.tsx';
 import { costLabel, rangeQuery } from './range.ts';
+import { markEditsSaved } from './unsaved.ts';
 
 interface GetOptions {
   /** Replaces the placeholder of the path. */
@@ -128,6 +129,7 @@ export function useChange<Input, Answer>(
   return useMutation({
     mutationFn: change,
     onSuccess: async (answer) => {
+      markEditsSaved();
       if (done !== undefined) notifications.show({ message: done, color: 'road' });
       await queries.invalidateQueries();
       await onDone?.(answer);

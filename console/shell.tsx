@@ -26,11 +26,12 @@ import { SearchButton } from './features/search/button.tsx';
 import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { roleLabels } from './labels.ts';
 import { MeGate, useMe, useSignOut } from './me.tsx';
+import { LeaveGuard } from './parts/leave-guard.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
-import { leaveSecret, SecretGuard } from './parts/secret-once.tsx';
 import { TimesMenu } from './parts/times.tsx';
 import { type NavSection, type Screen, screens } from './screens.ts';
+import { leave } from './unsaved.ts';
 
 const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
 
@@ -108,7 +109,7 @@ function Frame() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1320} mx="auto">
-          <SecretGuard />
+          <LeaveGuard />
           <UnreachableNotice />
           {screen !== undefined && !screen.roles.includes(role) ? (
             <Text c="dimmed">Your role does not have access to this page.</Text>
@@ -209,7 +210,7 @@ function UserMenu() {
         <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
           Account security
         </Menu.Item>
-        <Menu.Item onClick={() => leaveSecret(() => void signOut())} leftSection={<Icon name="leave" />}>
+        <Menu.Item onClick={() => leave(() => void signOut())} leftSection={<Icon name="leave" />}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -5,9 +5,9 @@ import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack, Text } 
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { fieldFaults } from '../form-faults.ts';
+import { leave, leaveSecret } from '../unsaved.ts';
 import { ActionButton, ButtonLink } from './link.tsx';
 import { FailureNotice } from './page.tsx';
-import { leaveSecret } from './secret-once.tsx';
 
 interface DialogButtonProps extends Omit<ButtonProps, 'children'> {
   label: string;
@@ -19,11 +19,11 @@ interface DialogButtonProps extends Omit<ButtonProps, 'children'> {
 
 export function DialogButton({ label, title, dialogSize = 'md', children, ...button }: DialogButtonProps) {
   const [isOpen, dialog] = useDisclosure(false);
-  const close = () => leaveSecret(dialog.close);
+  const close = () => leaveSecret(dialog.close); // cancelling a form discards its edits
   return (
     <>
       <ActionButton label={label} {...button} onClick={dialog.open} />
-      <Modal opened={isOpen} onClose={close} title={title} size={dialogSize}>
+      <Modal opened={isOpen} onClose={() => leave(dialog.close)} title={title} size={dialogSize}>
         {children(close)}
       </Modal>
     </>

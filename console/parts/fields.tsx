@@ -6,7 +6,6 @@ import {
   type MantineSpacing,
   Select,
   type SelectProps,
-  SimpleGrid,
   Stack,
   TagsInput,
   type TagsInputProps,
@@ -17,6 +16,7 @@ import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { countFilters, useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
+import { useActors } from '../names.ts';
 import { useGet } from '../queries.ts';
 import { tagsOf, tagTexts } from '../tags.ts';
 import { ActionButton, Icon } from './link.tsx';
@@ -24,7 +24,7 @@ import { Hint } from './page.tsx';
 import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
 
 const SHOWN_MAX = 50;
-const SEARCH_MS = 200;
+export const SEARCH_MS = 200;
 
 interface Found {
   options: { value: string; label: string; note?: string }[];
@@ -38,7 +38,7 @@ interface FoundSelectProps extends Omit<SelectProps, 'data' | 'value' | 'onChang
   onChange: (id: string | null) => void;
 }
 
-interface FoundBy {
+export interface FoundBy {
   /** The name of an object; null while it is unknown. */
   useNameOf: (id: string | null) => string | null;
   /** The objects whose names have the text, as the service finds them. */
@@ -111,6 +111,16 @@ export function foundKeys(account: string): FoundBy {
   };
 }
 
+export const foundPeople: FoundBy = {
+  useNameOf: (id) => useActors([id])(id),
+  useFound(text) {
+    const { data, isPlaceholderData } = useGet('/search', { query: { text }, isEnabled: text !== '' });
+    const people = text === '' ? [] : (data?.people ?? []);
+    const options = people.map(({ id, name, email }) => ({ value: id, label: name || email || id, note: email ?? id }));
+    return { options, isCurrent: text === '' || (data !== undefined && !isPlaceholderData) };
+  },
+};
+
 /** Fixed tags, as texts such as "cost_centre=4711". */
 export function TagsField({ onChange, ...input }: TagsInputProps) {
   return (
@@ -128,12 +138,10 @@ export function TagsField({ onChange, ...input }: TagsInputProps) {
 interface FilterBarProps {
   children: ReactNode;
   mb?: MantineSpacing | number;
-  /** Whether the filters have equal widths, for many of them. */
-  isGrid?: boolean;
 }
 
 /** The filters of a list. On phones a button opens them. */
-export function FilterBar({ children, mb = 'md', isGrid = false }: FilterBarProps) {
+export function FilterBar({ children, mb = 'md' }: FilterBarProps) {
   const count = countFilters(useFilters().values);
   const [isOpen, opened] = useDisclosure(false);
   const id = useId();
@@ -149,15 +157,9 @@ export function FilterBar({ children, mb = 'md', isGrid = false }: FilterBarProp
         mb={isOpen ? 'sm' : 0}
       />
       <div id={id} {...(!isOpen && { className: 'closed-on-phones' })}>
-        {isGrid ? (
-          <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
-            {children}
-          </SimpleGrid>
-        ) : (
-          <Group align="flex-end" gap="sm">
-            {children}
-          </Group>
-        )}
+        <Group align="flex-end" gap="sm">
+          {children}
+        </Group>
       </div>
     </Box>
   );

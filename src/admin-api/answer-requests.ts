@@ -33,6 +33,7 @@ import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
 import { planRoutes } from './plans.ts';
+import { priceChangeRoutes } from './price-changes.ts';
 import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
 import { providerModelRoutes } from './provider-models.ts';
@@ -91,6 +92,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...redemptionRoutes(),
     ...applyRoutes,
     ...priceUpdateRoutes,
+    ...priceChangeRoutes,
     ...catalogRoutes,
     ...planRoutes,
     ...tokenRoutes,

@@ -88,7 +88,9 @@ const priceShown = {
   web_search_per_thousand: rate.optional(),
 };
 const priceSchema = z.object(priceShown);
-const priceChangesShown = z.array(z.object({ from: timeShown, ...priceShown })).describe('Later versions, in order.');
+export const priceChangesShown = z
+  .array(z.object({ from: timeShown, ...priceShown }))
+  .describe('Later versions, in order.');
 const routeSchema = z.object({
   provider: z.string(),
   model: z.string(),
@@ -280,7 +282,7 @@ function tierOf({ standard, longContext }: TierPrice) {
   };
 }
 
-function changesOf(price: ModelPrice) {
+export function changesOf(price: ModelPrice) {
   return laterPrices(price).map((later) => ({ fromMs: later.fromMs, ...priceOf(later) }));
 }
 

@@ -212,7 +212,7 @@ function routeFrom(modelName: string, given: ModelInput['routes'][number]): Rout
 }
 
 /** The first version of a price, with the later ones. */
-function pricesFrom(price: PriceInput, changes: readonly PriceChangeInput[]): ModelPrice {
+export function pricesFrom(price: PriceInput, changes: readonly PriceChangeInput[]): ModelPrice {
   const next = changes.reduceRight<ModelPrice | null>(
     (later, change) => priceFrom(change, parseTimeMs(change.from) ?? 0, later),
     null,

@@ -91,6 +91,14 @@ export {
   resolveModel,
   withOwnCredentials,
 } from './resolve-model.ts';
+export {
+  cancelPrice,
+  type PlannedPrices,
+  type PriceRefusal,
+  priceOfChange,
+  readPrice,
+  schedulePrice,
+} from './schedule-price.ts';
 export { listedOffers, offerFrom, type ProviderOffer, sellOffers } from './sell-offers.ts';
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';

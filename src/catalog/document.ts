@@ -156,6 +156,8 @@ const COST_WORDS = 'must be rates such as { input: "…", output: "…" }, or "c
 const price = z.strictObject(priceMembers, {
   error: (issue) => (issue.input === undefined || issue.input === null ? PRICE_MISSING : undefined),
 });
+/** A price, as a model has it. */
+export const priceInput = price;
 /** The protocol of a model at a provider whose kind has several; without it, the model's name decides. */
 export const ROUTE_PROTOCOLS = ['messages', 'converse', 'responses', 'chat-completions', 'gemini'] as const;
 export type RouteProtocol = (typeof ROUTE_PROTOCOLS)[number];

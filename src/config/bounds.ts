@@ -386,6 +386,9 @@ export const bounds = {
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   priceChangesMax: 32, // limit for each price and each cost
+  priceEffectMs: 7 * 86_400_000, // the messages that the effect of a scheduled price covers
+  priceEffectRecordsMax: 50_000, // older ones are not priced again
+  priceEffectReadMsMax: 3_000,
   priceListModelsMax: 5_000,
   priceListBytesMax: 4 * 1024 * 1024,
   priceListWaitMs: 30_000, // for a list at a URL, and for its signature
@@ -499,6 +502,7 @@ export const bounds = {
   subscriptionPageMs: 10 * 60 * 1000, // how long a repeated request opens the same page
   subscriptionsFoundMax: 10, // subscriptions of a customer that are looked at before another is sold
   plansWatchedMs: 10 * 60 * 1000,
+  pricesWatchedMs: 60_000,
   planEndNoticeMs: 3 * 24 * 60 * 60 * 1000, // how long before its end a plan is reported
   planEndedNoticeMs: 2 * 24 * 60 * 60 * 1000, // how long after its end a plan is still reported
   // The admin API

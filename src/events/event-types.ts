@@ -412,6 +412,29 @@ const service = {
     describe: (data) =>
       `The bill of ${data.provider} for ${data.day} is ${data.billed} USD; ${data.recorded} USD were recorded. The difference is ${data.difference} USD.`,
   }),
+  'price.scheduled': define({
+    title: 'Price scheduled',
+    severity: 'info',
+    audience: 'installation',
+    data: { model: z.string(), from: time.describe('When it takes effect.'), actor },
+    describe: (data) =>
+      `A price of the model ${data.model} was scheduled for ${data.from} by ${actorName(data.actor)}.`,
+  }),
+  'price.canceled': define({
+    title: 'Scheduled price canceled',
+    severity: 'info',
+    audience: 'installation',
+    data: { model: z.string(), from: time.describe('When it would have taken effect.'), actor },
+    describe: (data) =>
+      `The price of the model ${data.model} that was scheduled for ${data.from} was canceled by ${actorName(data.actor)}.`,
+  }),
+  'price.changed': define({
+    title: 'Price changed',
+    severity: 'info',
+    audience: 'installation',
+    data: { model: z.string(), from: time.describe('When it took effect.') },
+    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${data.from}.`,
+  }),
   'backup.failed': define({
     title: 'Backup failed',
     severity: 'error',

@@ -31,6 +31,7 @@ import { findExpiringKeys, findUnusualSpending } from './watch-accounts.ts';
 import { BudgetWatch } from './watch-budgets.ts';
 import { IncidentWatch, type NodeIncidents } from './watch-incidents.ts';
 import { watchPlans } from './watch-plans.ts';
+import { watchPrices } from './watch-prices.ts';
 import { ProviderWatch } from './watch-providers.ts';
 import { RefusalWatch } from './watch-refusals.ts';
 
@@ -101,6 +102,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
         everyMs,
         run: () => rankAccounts({ stores, settings: () => catalog().settings, clock }),
       },
+      { name: 'prices', everyMs: bounds.pricesWatchedMs, run: () => watchPrices({ stores, catalog, clock }) },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
       { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },

@@ -28,7 +28,14 @@ import type { ExportSchedule } from '../exports/exports.ts';
 import type { Answer, Bundle, LedgerGate, Operation, SetPerson } from '../ledger/ledger.ts';
 import type { InstallationStore } from '../secrets/secrets.ts';
 import type { SampleStore } from '../usage/usage.ts';
-import { eventOfSignUp, eventRows, eventsOfKey, eventsOfPerson, eventsOfToken } from './change-events.ts';
+import {
+  eventOfSignUp,
+  eventRows,
+  eventsOfKey,
+  eventsOfPerson,
+  eventsOfPrices,
+  eventsOfToken,
+} from './change-events.ts';
 import type { CoCommittedRow } from './co-committed.ts';
 import type { MailReads } from './mail-rows.ts';
 
@@ -132,7 +139,7 @@ export function catalogWrites(gate: LedgerGate): Pick<CatalogStore, 'saveCatalog
     saveCatalog(put, remove, auditContext) {
       const kept = put.map((document: CatalogDocument) => ({ table: 'catalog' as const, put: document }));
       const removed = remove.map((name) => ({ table: 'catalog' as const, remove: name }));
-      return submit(gate, [], [...kept, ...removed], auditContext);
+      return submit(gate, [], [...kept, ...removed, ...eventRows(eventsOfPrices(auditContext))], auditContext);
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import type { AccessToken, Key, Person, SignUp } from '../accounts/accounts.ts';
 import type { AuditContext, AuditRecord } from '../audit/audit.ts';
+import { parseTimeMs } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
@@ -42,6 +43,38 @@ export function eventsOfPerson(person: Person, { audit }: AuditContext): NewEven
   const { id, email, role, accountId } = person;
   const data = { person: formatId('person', id), email: email ?? '', role };
   return [{ atMs: record.atMs, account: accountId, type: 'person.joined', data, dedupe: null }];
+}
+
+/** The events of prices that a change of the catalog schedules or cancels. */
+export function eventsOfPrices({ audit }: AuditContext): NewEvent[] {
+  return audit.flatMap(({ object, atMs, actor, before, after }) => {
+    const [kind, ...name] = object.split(' ');
+    if (kind !== 'model') return [];
+    const [old, now] = [laterThan(atMs, before), laterThan(atMs, after)];
+    const about = { atMs, account: null, dedupe: null };
+    const of = (from: string) => ({ model: name.join(' '), from, actor: actor.id });
+    const isAmong = (versions: ReturnType<typeof laterThan>, { text }: { text: string }) =>
+      versions.some((one) => one.text === text);
+    return [
+      ...old
+        .filter((one) => !isAmong(now, one))
+        .map(({ from }): NewEvent => ({ ...about, type: 'price.canceled', data: of(from) })),
+      ...now
+        .filter((one) => !isAmong(old, one))
+        .map(({ from }): NewEvent => ({ ...about, type: 'price.scheduled', data: of(from) })),
+    ];
+  });
+}
+
+/** The versions of a model's price that take effect after a time. A change of other members has none. */
+function laterThan(atMs: number, members: AuditRecord['before']): { from: string; text: string }[] {
+  const changes = members?.['price_changes'];
+  if (!Array.isArray(changes)) return [];
+  return changes.flatMap((change) => {
+    const { from } = change as { from?: unknown };
+    const isLater = typeof from === 'string' && (parseTimeMs(from) ?? 0) > atMs;
+    return isLater ? [{ from, text: JSON.stringify(change) }] : [];
+  });
 }
 
 export function eventOfSignUp({ account, owner, credit }: SignUp): NewEvent {

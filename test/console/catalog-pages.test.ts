@@ -104,25 +104,48 @@ seen('adding a provider tests its key, lets the operator correct it, and adds it
   expect(visitor.problems).toEqual([]);
 });
 
-seen('editing a model shows faults beside their fields and saves only after review', async () => {
-  await using visitor = await visitAs('operator');
-  const { page } = visitor;
-  await visitor.goTo('/models/sandbox-echo/edit');
-  const input = page.getByRole('textbox', { name: 'Input', exact: true });
-  await input.fill('a lot');
-  await press(page, 'Review changes');
-  await page.getByText('must be a decimal in USD').waitFor();
-  await input.fill('1.25');
-  await press(page, 'Review changes');
-  const dialog = page.getByRole('dialog', { name: 'Review changes' });
-  await dialog.getByText('price.input').waitFor();
-  expect(await dialog.getByRole('row').allInnerTexts()).toEqual(['Field\tCurrent\tNew', 'price.input\t1\t1.25']);
-  await press(page, 'Save changes');
-  await page.waitForURL('**/console/models/sandbox-echo');
-  await page.getByText('$1.25').first().waitFor();
-  expect(await modelNamed('sandbox-echo')).toMatchObject({ price: { input: '1.25' } });
-  expect(visitor.problems).toEqual([]);
-});
+seen(
+  'editing a model shows faults beside their fields and saves only after review, and schedules a price with its effect',
+  async () => {
+    await using visitor = await visitAs('operator');
+    const { page } = visitor;
+    await visitor.goTo('/models/sandbox-echo/edit');
+    const input = page.getByRole('textbox', { name: 'Input', exact: true });
+    await input.fill('a lot');
+    await press(page, 'Review changes');
+    await page.getByText('must be a decimal in USD').waitFor();
+    await input.fill('1.25');
+    await press(page, 'Review changes');
+    const dialog = page.getByRole('dialog', { name: 'Review changes' });
+    await dialog.getByText('price.input').waitFor();
+    expect(await dialog.getByRole('row').allInnerTexts()).toEqual(['Field\tCurrent\tNew', 'price.input\t1\t1.25']);
+    await press(page, 'Save changes');
+    await page.waitForURL('**/console/models/sandbox-echo');
+    await page.getByText('$1.25').first().waitFor();
+    expect(await modelNamed('sandbox-echo')).toMatchObject({ price: { input: '1.25' } });
+    expect(visitor.problems).toEqual([]);
+
+    // Its page, which is open now, schedules prices.
+    await press(page, 'Schedule price');
+    const form = page.getByRole('dialog', { name: 'Schedule price' });
+    await form.getByLabel('Takes effect').fill('2099-01-01T00:00');
+    await form.getByRole('textbox', { name: 'Input', exact: true }).fill('a lot');
+    await press(page, 'Show effect on the last 7 days');
+    await form.getByText('must be a decimal in USD').waitFor();
+    await form.getByRole('textbox', { name: 'Input', exact: true }).fill('2.5');
+    await press(page, 'Show effect on the last 7 days');
+    await form.getByText('No requests in the last 7 days.').waitFor();
+    expect(await modelNamed('sandbox-echo')).toMatchObject({ price_changes: [] });
+    await form.getByRole('button', { name: 'Schedule price' }).click();
+    await page.getByText('$2.50 input').waitFor();
+    expect(await modelNamed('sandbox-echo')).toMatchObject({ price_changes: [{ input: '2.5' }] });
+    await press(page, 'Cancel price');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel price' }).click();
+    await page.getByText('No price is scheduled.').waitFor();
+    expect(await modelNamed('sandbox-echo')).toMatchObject({ price_changes: [] });
+    expect(visitor.problems).toEqual([]);
+  },
+);
 
 seen('a concurrent change requires a new review before saving', async () => {
   await using visitor = await visitAs('operator');

@@ -36,3 +36,10 @@ export function actionsOn(page: Page, within: () => Locator | Page = () => page)
   };
   return actions;
 }
+
+/** Opens the choice of a filter that the list does not have yet. The keys go to its field. */
+export async function addFilter(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add filter' }).click();
+  await page.getByRole('menuitem', { name, exact: true }).click();
+  await page.getByRole('dialog').getByLabel(name).first().waitFor();
+}

@@ -62,10 +62,6 @@ function viewsOf(role: Role): string[] {
 
 /** A filter of each list that has some, and the name of the button that opens them on a phone. */
 const filters: Readonly<Record<string, readonly [field: string, button?: string]>> = {
-  '/usage': ['Request ID'],
-  '/usage?outcome=failed': ['Request ID', 'Filters (1)'],
-  '/rejected': ['Time range'],
-  '/events': ['Type'],
   '/deliveries': ['Destination'],
   '/keys': ['Name, prefix, tag or account'],
   '/keys?status=enabled': ['Name, prefix, tag or account', 'Filters (1)'],

@@ -103,6 +103,18 @@ test.skipIf(chromium === null)('a rejected message shows the error code and can 
   expect(await page.getByLabel('Your message').inputValue()).toBe('Are you there?');
 });
 
+test.skipIf(chromium === null)('the model stays the same after the first message', async () => {
+  await using visitor = await opened.visit('owner');
+  const { page } = visitor;
+  const models = { data: [{ id: 'sandbox-thinking' }] };
+  await page.route(/[0-9]\/v1\/models\?limit=1000$/, (route) => route.fulfill({ json: models }));
+  await visitor.goTo('/playground');
+  await ask(page, 'One');
+  expect(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue()).toBe('sandbox-echo');
+  await ask(page, 'Two');
+  expect(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue()).toBe('sandbox-echo');
+});
+
 test.skipIf(chromium === null)('a double click creates one key, and the page shows its first request', async () => {
   await using visitor = await opened.visit('owner');
   const { page } = visitor;
@@ -153,7 +165,7 @@ test.skipIf(chromium === null)(
     await using visitor = await ownerAtPlayground('sandbox-echo');
     const { page } = visitor;
     const before = await playgroundKeys();
-    await page.getByText('The first message creates a key that can spend $1.00 a day').waitFor();
+    await page.getByText('The first request creates a key that can spend $1.00 per day').waitFor();
     await ask(page, 'One');
     await page.getByTestId('key-line').getByText(' of $1.00 left today').waitFor();
     await page.reload();

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
+import { addFilter } from './page-actions.ts';
 
 const opened = openConsole(0);
 
@@ -24,7 +25,7 @@ test.skipIf(chromium === null)(
     const totals = page.getByRole('table', { name: 'Rejected requests by error code' });
     await totals.getByRole('row').nth(2).waitFor();
     expect(await totals.getByRole('row').count()).toBe(3);
-    await page.getByLabel('Error code', { exact: true }).first().click();
+    await addFilter(page, 'Error code');
     await page.getByRole('option', { name: 'key_invalid' }).click();
     await table.getByText('model_not_found').waitFor({ state: 'detached' });
     await table.getByText('key_invalid').waitFor();

@@ -89,7 +89,15 @@ seen(
       await page.getByTestId(secret).waitFor({ state: 'detached' });
     };
     await press(page, 'Rotate');
-    await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
+    const rotate = page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true });
+    await rotate.click();
+    await page.getByText('Choose what happens to the old secret.').waitFor();
+    await page.getByRole('radio', { name: 'Keep it for some hours' }).check();
+    await page.getByRole('textbox', { name: 'Hours' }).fill('2');
+    const asked = page.waitForRequest((request) => request.url().endsWith('/rotate'));
+    await rotate.click();
+    expect((await asked).postDataJSON()).toEqual({ grace: '2h' });
+    await page.getByText('The old secret expires on').waitFor();
     await staysThenLeaves('secret');
 
     await visitor.goTo('/tokens');
@@ -114,6 +122,55 @@ seen(
     await page.getByRole('option', { name: 'Viewer' }).click();
     await press(page, 'Create invitation');
     await staysThenLeaves('link');
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)(
+  'unsaved edits are asked about before they are lost, and saved ones are not',
+  async () => {
+    await using visitor = await opened.visit('operator');
+    const { page } = visitor;
+    const question = () => page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+    const answer = async (name: 'Stay' | 'Leave') => {
+      await question().getByRole('button', { name }).click();
+      await question().waitFor({ state: 'hidden' });
+    };
+    await visitor.goTo(`/keys/${opened.filled.key.id}`);
+    await press(page, 'Edit');
+    const name = page.getByRole('dialog').getByLabel('Name');
+    await name.fill('renamed');
+    await page.keyboard.press('Escape');
+    await answer('Stay');
+    expect(await name.inputValue()).toBe('renamed');
+    const reloading = page.waitForEvent('dialog');
+    const reloaded = page.reload().catch(() => {});
+    const warning = await reloading;
+    expect(warning.type()).toBe('beforeunload');
+    await warning.dismiss();
+    await reloaded;
+    expect(await name.inputValue()).toBe('renamed');
+    await page.keyboard.press('Escape');
+    await answer('Leave');
+    await name.waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: 'API keys', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Create API key', exact: true }).first().click();
+    await page.getByLabel('Name').fill('kept');
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await answer('Stay');
+    expect(await page.getByLabel('Name').inputValue()).toBe('kept');
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await answer('Leave');
+    await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
+    await visitor.goTo(`/keys/${opened.filled.key.id}`);
+    await press(page, 'Edit');
+    await name.fill('renamed');
+    await press(page, 'Save');
+    await page.getByText('API key saved.').first().waitFor();
+    await name.waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
+    expect(await question().count()).toBe(0);
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -3,7 +3,9 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { chromium } from '../verify/clients/open-browser.ts';
+import { findFaults } from './find-faults.ts';
 import { openConsole } from './open-console.ts';
+import { addFilter } from './page-actions.ts';
 
 const MESSAGES = 24;
 
@@ -66,8 +68,9 @@ test.skipIf(chromium === null)('requests are found by error, status, cost and a 
   await visitor.goTo('/usage?status=5xx&model_search=ERROR');
   await waitForColumn(page, 'Model', all('sandbox-error-529'));
   await visitor.goTo('/usage');
-  await page.getByRole('combobox', { name: 'Model' }).fill('LOREM');
-  await page.getByRole('combobox', { name: 'Model' }).press('Enter');
+  await addFilter(page, 'Model');
+  await page.keyboard.type('LOREM');
+  await page.getByRole('option', { name: 'Contains “LOREM”' }).click();
   await page.waitForURL(/model_search=LOREM/);
   await waitForColumn(page, 'Model', all('sandbox-lorem'));
   await visitor.goTo('/usage?cost_min=100');
@@ -128,4 +131,59 @@ test.skipIf(chromium === null)('names of models that differ at their ends are sh
   await names.first().waitFor();
   const cut = await names.evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length);
   expect(cut).toBe(0);
+});
+
+test.skipIf(chromium === null)('filters are added, changed and removed with the keyboard alone', async () => {
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/usage');
+  await page.getByRole('button', { name: 'Add filter' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('menuitem', { name: 'HTTP status' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('combobox', { name: 'HTTP status' }).waitFor();
+  await page.keyboard.type('529');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/status=529/);
+  await waitForColumn(page, 'Model', all('sandbox-error-529'));
+  const chip = page.getByRole('button', { name: 'HTTP status: 529', exact: true });
+  await chip.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('combobox', { name: 'HTTP status' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('combobox', { name: 'HTTP status' }).waitFor({ state: 'detached' });
+  expect(await chip.evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => !url.search.includes('status'));
+  await chip.waitFor({ state: 'detached' });
+  await addFilter(page, 'Min cost (USD)');
+  await page.keyboard.type('much');
+  await page.keyboard.press('Enter');
+  await page.getByText('Enter an amount').waitFor();
+  expect(await findFaults(page)).toEqual([]);
+  expect(visitor.problems).toEqual([]);
+});
+
+test.skipIf(chromium === null)('the table of keys fits wide screens and phones', async () => {
+  const limits = {
+    quota: '1250.00',
+    quota_period: 'month',
+    models: ['claude-sonnet-4-5-*', 'gpt-5-mini-*', 'gemini-*'],
+  };
+  const account = opened.filled.accounts.globex;
+  await opened.turnpike.admin('POST', '/keys', { account, name: 'Nightly batch of the research team', ...limits });
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/keys');
+  for (const width of [1440, 1280, 390, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    const beyond = () =>
+      page
+        .getByRole('table', { name: 'API keys' })
+        .evaluate((table) => table.scrollWidth - (table.parentElement?.clientWidth ?? 0));
+    await page.waitForFunction((wide) => innerWidth === wide, width);
+    expect([width, await beyond()]).toEqual([width, 0]);
+  }
 });

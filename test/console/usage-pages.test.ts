@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
+import { addFilter } from './page-actions.ts';
 
 const opened = openConsole(0);
 
@@ -99,7 +100,8 @@ test.skipIf(chromium === null)('the search opens a request by its id and rejects
   const { page } = visitor;
   await visitor.goTo('/usage?outcome=failed');
   await page.getByText('No matching requests').waitFor();
-  const search = page.getByLabel('Request ID');
+  await addFilter(page, 'Request ID');
+  const search = page.getByRole('textbox', { name: 'Request ID' });
   await search.fill('../unit/accounts');
   await search.press('Enter');
   await page.getByText('A request ID is req_').waitFor();

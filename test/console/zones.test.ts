@@ -11,6 +11,7 @@ import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Visitor, visit } from './open-console.ts';
+import { addFilter } from './page-actions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -123,7 +124,7 @@ for (const { zone, name, shown, at, localDay, utcDay } of places)
     expect(await row.count()).toBe(0);
 
     await visitor.goTo(`/audit?object=${account}&since=${utcDay}&until=${utcDay}`);
-    await page.getByLabel('From (UTC)').waitFor();
+    await page.getByRole('button', { name: `From: ${utcDay}`, exact: true }).waitFor();
     await page.getByText('added credit').first().waitFor();
     expect(visitor.problems).toEqual([]);
   });
@@ -145,6 +146,7 @@ test.skipIf(chromium === null)('the moments of the usage filter stay when the zo
   await page.waitForURL(/range=2026-11-22T06%3A00Z/);
   // The choice is kept on the device.
   await visitor.goTo('/audit');
+  await addFilter(page, 'From');
   await page.getByLabel('From (UTC)').waitFor();
   expect(visitor.problems).toEqual([]);
 });

@@ -1,10 +1,11 @@
 // Creates an account with its initial credit, and optionally invites its owner.
 
 import { Alert, Card, Fieldset, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';

@@ -1,10 +1,10 @@
 // Edits the members of an account that the user may change: its name, place, groups, limits, budgets of users and tags.
 
 import { Fieldset, MultiSelect, NativeSelect, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetFaultNames, budgetFields, budgetOf, budgetValues } from '../../budgets.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';

@@ -8,7 +8,7 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useActors, useNames } from '../../names.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
-import { AccountFilter, DayFilters, FilterBar, TextFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
@@ -122,26 +122,18 @@ export function AuditList() {
         }
         actions={<CsvButton path="/audit" query={query} columns={csvColumns} fileName="turnpike-audit.csv" />}
       />
-      <AuditFilters />
+      <FilterChips filters={[...useAccountFilter(), ...auditFilters]} />
       <Records rows={rows} />
     </>
   );
 }
 
-function AuditFilters() {
-  const { values, clear } = useFilters();
-  const isFiltered = ['object', 'actor', 'account', 'since', 'until'].some((name) => values[name] !== undefined);
-  const shared = { w: undefined, style: { flex: '1 1 150px' } };
-  return (
-    <FilterBar>
-      <AccountFilter name="account" {...shared} />
-      <TextFilter name="object" label="Object" placeholder="key_…, model NAME" {...shared} />
-      <TextFilter name="actor" label="Actor" placeholder="person_…, tok_…, local" {...shared} />
-      <DayFilters />
-      {isFiltered && <ActionButton label="Clear filters" variant="subtle" onClick={clear} />}
-    </FilterBar>
-  );
-}
+const auditFilters: readonly ListFilter[] = [
+  { kind: 'text', name: 'object', label: 'Object', placeholder: 'key_…, model NAME' },
+  { kind: 'text', name: 'actor', label: 'Actor', placeholder: 'person_…, tok_…, local' },
+  { kind: 'day', name: 'since', label: 'From' },
+  { kind: 'day', name: 'until', label: 'To' },
+];
 
 function Records({ rows }: { rows: Rows<AuditShape> }) {
   const names = useNames(rows.rows.map(({ account }) => ({ account, key: null })));

@@ -1,9 +1,9 @@
 // The automatic recharge of an account: threshold, amount, limit per day, the saved method and the last failure.
 
 import { Alert, Button, Group, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { AutoRechargeShape, PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { formatMoney } from '../../money.ts';

@@ -1,9 +1,10 @@
 // Adds credit to an account, or deducts it, and previews the new balance. For operators.
 
 import { Alert, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { formatExactMoney, nanoOf, sumDigitsOf, sumOf } from '../../money.ts';

@@ -1,9 +1,9 @@
 // Creates a batch of redemption codes, and shows its codes this once.
 
 import { Alert, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { digitsOf, nanoOf, usdOf } from '../../money.ts';
@@ -12,10 +12,10 @@ import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
-import { markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
 import { DayField, useZone } from '../../parts/times.tsx';
 import { useCreate } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
+import { markSecretSaved, useShownSecret } from '../../unsaved.ts';
 import { countOrNull } from '../models/form-values.ts';
 
 const kindLabels = { promotion: 'Promotion: free credit', payment: 'Payment: codes that you sell' };

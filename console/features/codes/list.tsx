@@ -8,8 +8,8 @@ import { useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
-import { leaveSecret } from '../../parts/secret-once.tsx';
 import { useList } from '../../queries.ts';
+import { leave, leaveSecret } from '../../unsaved.ts';
 import { CodeBatchForm, CreatedCodes } from './create.tsx';
 
 export function CodeBatchList() {
@@ -44,7 +44,7 @@ export function CodeBatchList() {
       />
       <Modal
         opened={dialog !== null}
-        onClose={close}
+        onClose={() => leave(() => setDialog(null))}
         title={dialog === null || dialog === 'form' ? 'Create codes' : `Codes of ${dialog.name}`}
         size="lg"
         closeOnClickOutside={false}

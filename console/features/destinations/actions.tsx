@@ -1,9 +1,9 @@
 // Edits, tests, enables and disables a destination, and replaces the secret of a webhook.
 
 import { Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { DestinationShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';

@@ -1,10 +1,10 @@
 // Creates a destination, and shows the secret of a webhook once.
 
 import { Autocomplete, Card, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import type { CreatedDestinationShape, DestinationShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';

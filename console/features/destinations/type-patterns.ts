@@ -31,6 +31,7 @@ const groupLabels = {
   password: 'Passwords',
   account: 'Accounts',
   sign_up: 'Sign-up',
+  price: 'Prices',
   provider: 'Providers',
   export: 'Exports',
   provider_bill: 'Provider bills',

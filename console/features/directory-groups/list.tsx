@@ -1,10 +1,10 @@
 // Groups of the directory, with the account and role that each gives. Operators create, disable and enable them here.
 
 import { Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { DirectoryGroupShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels, statusLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
@@ -14,6 +14,7 @@ import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';
+import { leave } from '../../unsaved.ts';
 import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 
 const TEXT =
@@ -37,7 +38,7 @@ export function DirectoryGroupList() {
         keyOf={({ id }) => id}
         empty={<EmptyState icon="people" title="No directory groups yet" text={TEXT} action={create || undefined} />}
       />
-      <Modal opened={isCreating} onClose={dialog.close} title="Create directory group" size="lg">
+      <Modal opened={isCreating} onClose={() => leave(dialog.close)} title="Create directory group" size="lg">
         <GroupForm onDone={dialog.close} />
       </Modal>
     </>

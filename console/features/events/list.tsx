@@ -6,7 +6,7 @@ import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -25,6 +25,12 @@ export function EventList() {
     from: 'md',
     show: (row) => (row.account === null ? 'Installation' : names.account(row.account)),
   };
+  const typeFilter: ListFilter = {
+    kind: 'options',
+    name: 'type',
+    label: 'Type',
+    options: types.map((one) => ({ value: one.type, label: one.title, note: one.type })),
+  };
   return (
     <>
       <PageHead
@@ -32,15 +38,7 @@ export function EventList() {
         text="Events that can be sent to destinations."
         actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
       />
-      <FilterBar>
-        <SelectFilter
-          name="type"
-          label="Type"
-          w={260}
-          data={types.map((one) => ({ value: one.type, label: `${one.title} (${one.type})` }))}
-        />
-        <AccountFilter name="account" />
-      </FilterBar>
+      <FilterChips filters={[typeFilter, ...useAccountFilter()]} />
       <DataTable
         label="Events"
         rows={rows}

@@ -11,7 +11,7 @@ import {
   TagsInput,
   TextInput,
 } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';

@@ -1,9 +1,10 @@
 // Creates or edits a group. Shows which models its patterns match while they are typed.
 
 import { Checkbox, Group, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useEffect } from 'react';
 import type { GroupShape } from '../../../src/admin-api/shapes.ts';
+import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { TIERS, tierLabels } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';

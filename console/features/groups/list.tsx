@@ -10,6 +10,7 @@ import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
+import { leave } from '../../unsaved.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { GroupForm } from './form.tsx';
 import { limitTexts } from './limits.ts';
@@ -103,7 +104,7 @@ function EditModal({ edited, models, onDone }: EditModalProps) {
   return (
     <Modal
       opened={edited !== null}
-      onClose={onDone}
+      onClose={() => leave(onDone)}
       size="lg"
       title={edited === null || edited === 'new' ? 'Create group' : `Edit ${edited.name}`}
     >

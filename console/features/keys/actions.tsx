@@ -1,30 +1,25 @@
 // Edits, enables, disables, rotates and revokes a key.
 
-import { Checkbox, Group, Modal, NativeSelect, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Checkbox, Group, Modal, NumberInput, Radio, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { KeyShape, RotatedKeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { optionsOf } from '../../labels.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
-import { leaveSecret, SecretOnce } from '../../parts/secret-once.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useCreate } from '../../queries.ts';
+import { leaveSecret } from '../../unsaved.ts';
 import { KeyFields, useGroupsOf } from './form.tsx';
 import { changeBody, emptyValues, type KeyValues, valuesOf } from './values.ts';
 
-const graceLabels = {
-  '0s': 'Immediately',
-  '1h': 'In 1 hour',
-  '24h': 'In 24 hours',
-  '7d': 'In 7 days',
-  '30d': 'In 30 days',
-};
+const HOURS_MAX = 720;
+const DEFAULT_HOURS = 24;
 
 export function EditKey({ apiKey }: { apiKey: KeyShape }) {
   return (
@@ -124,22 +119,49 @@ interface RotateFormProps {
 }
 
 function RotateForm({ apiKey, onRotated, onCancel }: RotateFormProps) {
-  const [grace, setGrace] = useState('24h');
+  const [choice, setChoice] = useState<'now' | 'later' | null>(null);
+  const [hours, setHours] = useState<number | string>(DEFAULT_HOURS);
+  const [isAsked, setAsked] = useState(false);
   const rotate = useCreate('POST /keys/{id}/rotate', { id: apiKey.id, onDone: onRotated });
+  const submit = () => {
+    setAsked(true);
+    if (choice !== null) rotate.mutate({ grace: choice === 'now' ? '0s' : `${hours}h` });
+  };
   return (
     <Stack>
       <Text size="sm">Creates a new secret for this key. Its name, limits and usage stay the same.</Text>
-      <NativeSelect
-        label="Old secret expires"
-        value={grace}
-        onChange={({ currentTarget }) => setGrace(currentTarget.value)}
-        data={optionsOf(graceLabels)}
-        data-autofocus
-      />
+      <Radio.Group
+        label="Old secret"
+        value={choice}
+        onChange={(chosen) => setChoice(chosen as 'now' | 'later')}
+        error={isAsked && choice === null && 'Choose what happens to the old secret.'}
+      >
+        <Stack gap="sm" my="xs">
+          <Radio
+            value="now"
+            label="Revoke it now"
+            description="If it may have leaked. Requests with it are rejected at once."
+            data-autofocus
+          />
+          <Radio value="later" label="Keep it for some hours" description="Until your applications have the new one." />
+        </Stack>
+      </Radio.Group>
+      {choice === 'later' && (
+        <NumberInput
+          label="Hours"
+          description={`1 to ${HOURS_MAX}`}
+          min={1}
+          max={HOURS_MAX}
+          allowDecimal={false}
+          value={hours}
+          onChange={setHours}
+          maw={160}
+        />
+      )}
       <FailureNotice failure={rotate.error} />
       <Group justify="flex-end">
         <ActionButton label="Cancel" onClick={onCancel} />
-        <ActionButton label="Rotate" isPrimary loading={rotate.isPending} onClick={() => rotate.mutate({ grace })} />
+        <ActionButton label="Rotate" isPrimary loading={rotate.isPending} onClick={submit} />
       </Group>
     </Stack>
   );
@@ -150,7 +172,13 @@ function Rotated({ rotated, onClose }: { rotated: RotatedKeyShape; onClose: () =
     <Stack>
       <SecretOnce secret={rotated.key} label="Secret" />
       <Text size="sm">
-        {'The old secret expires on'} <When at={rotated.grace_ends_at} isPrecise />
+        {Date.parse(rotated.grace_ends_at) <= Date.now() ? (
+          'The old secret is revoked.'
+        ) : (
+          <>
+            {'The old secret expires on'} <When at={rotated.grace_ends_at} isPrecise />
+          </>
+        )}
       </Text>
       <Group justify="flex-end">
         <ActionButton label="Done" isPrimary onClick={onClose} />

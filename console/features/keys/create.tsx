@@ -1,11 +1,11 @@
 // Creates an API key, shows its secret once, and waits for its first request.
 
 import { Card, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import type { CreatedKeyShape, KeyShape } from '../../../src/admin-api/shapes.ts';
 import { formatMs } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
@@ -13,11 +13,12 @@ import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
-import { markSecretSaved, SecretOnce } from '../../parts/secret-once.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
+import { markSecretSaved } from '../../unsaved.ts';
 import { usePlaygroundKey } from '../playground/key-source.ts';
 import { useDefaultModel } from './default-model.ts';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';

@@ -57,7 +57,7 @@ function CreateButton({ account }: { account: string }) {
 function KeyFilters() {
   return (
     <FilterBar>
-      <SearchFilter name="search" label="Name, prefix, tag or account" />
+      <SearchFilter name="search" label="Name, prefix, tag or account" w={260} />
       <SelectFilter name="status" label="Status" data={optionsOf(keyStatusLabels)} />
       <AccountFilter name="account" />
     </FilterBar>
@@ -74,7 +74,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
   return [
     { name: 'name', label: 'Name', show: (key) => <KeyLink apiKey={key} />, sort: { by: 'name', first: 'asc' } },
     ...(hasAccounts ? [account] : []),
-    { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg' },
+    { name: 'scope', label: 'Model access', show: (key) => <Scope apiKey={key} />, from: 'lg', choice: 'shown' },
     {
       name: 'quota',
       label: 'Quota',
@@ -89,7 +89,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
       sort: { by: 'last_used', first: 'desc' },
     }),
     timeColumn('created', 'Created', ({ created_at: at }) => at, {
-      from: 'lg',
+      choice: 'hidden',
       isRelative: true,
       sort: { by: 'created', first: 'desc' },
     }),
@@ -110,7 +110,7 @@ export function KeyLink({ apiKey: { id, name, prefix } }: { apiKey: KeyShape }) 
 
 function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
   return (
-    <Stack gap={4} align="flex-start" maw={260}>
+    <Stack gap={4} align="flex-start" maw={160}>
       <Group gap={4}>
         {groups.slice(0, 3).map((name) => (
           <Badge key={name} variant="default" fw={500}>
@@ -119,7 +119,7 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
         ))}
         {groups.length > 3 && <Text size="xs">+{groups.length - 3}</Text>}
       </Group>
-      <Hint size="xs" truncate maw={240} title={models?.join(', ') ?? ''}>
+      <Hint size="xs" truncate maw={160} title={models?.join(', ') ?? ''}>
         {models === null ? 'All models' : models.join(', ')}
       </Hint>
     </Stack>
@@ -142,7 +142,7 @@ function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
       {...(apiKey.quota_period !== 'total' && {
         period: periodTexts[apiKey.quota_period] ?? apiKey.quota_period,
       })}
-      widthPx={190}
+      widthPx={140}
     />
   );
 }

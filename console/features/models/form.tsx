@@ -1,11 +1,12 @@
 // Creates or edits a model: names, price, limits and routes.
 
 import { Card, Select, SimpleGrid, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';

@@ -18,6 +18,7 @@ import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { Capabilities } from './capabilities.tsx';
 import { RATES, type RateName, rateLabels } from './form-values.ts';
+import { ScheduledPrices } from './scheduled-prices.tsx';
 
 const ALL_ROWS = { limit: 1000 };
 
@@ -45,6 +46,7 @@ export function ModelShow() {
             <ModelFacts model={model} />
           </Section>
         </SimpleGrid>
+        {seesInstallation(me) && model.entry === null && <ScheduledPrices model={model} />}
         {seesInstallation(me) && <ModelRoutes model={model} />}
         <UseOverTime of={{ model: model.name }} />
       </Stack>

@@ -1,9 +1,9 @@
 // The budget of a user: what is left at each account, and for owners and operators its limits.
 
 import { Group, Stack } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { call } from '../../api.ts';
 import { budgetFaultNames, budgetFields, budgetOf, budgetValues } from '../../budgets.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { type AccountBudget, BudgetBars, BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';

@@ -1,15 +1,16 @@
 // Invites several users, and shows the result of each row once.
 
 import { Alert, Group, Stack, Table, Text, Textarea } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { ImportedPeopleShape } from '../../../src/admin-api/shapes.ts';
 import { countOf } from '../../figures.ts';
+import { useForm } from '../../form.ts';
 import { type Role, useBaseUrl, useMe } from '../../me.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { type FormStep, markSecretSaved, SecretSteps, useShownSecret } from '../../parts/secret-once.tsx';
+import { type FormStep, SecretSteps } from '../../parts/secret-once.tsx';
+import { markSecretSaved, useShownSecret } from '../../unsaved.ts';
 import { assignableRoles } from './invite.tsx';
 import { readRows } from './read-rows.ts';
 import { RoleFields, roleMembers } from './role-fields.tsx';

@@ -1,8 +1,8 @@
 // Invites a user, shows their one-time link once, and explains the roles.
 
 import { Alert, Code, Group, List, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { InvitedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useInstallation } from '../../installation.tsx';
 import { roleLabels, roleTexts } from '../../labels.ts';
@@ -11,9 +11,10 @@ import { CopyButton } from '../../parts/code-block.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { type FormStep, markSecretSaved, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
+import { type FormStep, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { formatTime } from '../../times.ts';
+import { markSecretSaved } from '../../unsaved.ts';
 import { RoleFields, roleMembers } from './role-fields.tsx';
 
 const FIELDS = ['email', 'name', 'role', 'account'];

@@ -1,11 +1,11 @@
 // Users, with a drawer for the user whose id is in the address.
 
 import { Anchor, Badge, Box, Code, Drawer, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels, roleTexts } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
@@ -16,10 +16,10 @@ import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { TagsField } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
-import { leaveSecret } from '../../parts/secret-once.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { tagsOf, tagTexts } from '../../tags.ts';
+import { leave, leaveSecret } from '../../unsaved.ts';
 import { PersonBudget } from './budget.tsx';
 import { PeopleImport } from './import.tsx';
 import { assignableRoles, LinkNote, nameOfPerson, PersonInvite, PersonLink, RoleTexts } from './invite.tsx';
@@ -145,7 +145,7 @@ function StatusCell({ row }: { row: PersonShape }) {
 export function PersonDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
   const close = () => leaveSecret(onClose);
   return (
-    <Drawer opened={id !== null} onClose={close} position="right" title="User">
+    <Drawer opened={id !== null} onClose={() => leave(onClose)} position="right" title="User">
       {id !== null && <Person key={id} id={id} onClose={close} />}
     </Drawer>
   );

@@ -1,9 +1,9 @@
 // Creates or edits a plan of the catalog.
 
 import { MultiSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useEffect } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
+import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { windowLengths } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';

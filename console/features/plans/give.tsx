@@ -1,9 +1,9 @@
 // Gives an account a plan by hand, changes its end, or ends it. For operators.
 
 import { Group, NativeSelect, Stack } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import type { AccountPlanShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';

@@ -9,6 +9,7 @@ import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx'
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
+import { leave } from '../../unsaved.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { limitTexts } from '../groups/limits.ts';
 import { PlanForm } from './form.tsx';
@@ -48,7 +49,7 @@ export function PlanList() {
       <ReviewDialog apply={removing} />
       <Modal
         opened={edited !== null}
-        onClose={() => setEdited(null)}
+        onClose={() => leave(() => setEdited(null))}
         size="lg"
         title={edited === null || edited === 'new' ? 'Create plan' : `Edit ${edited.name}`}
       >

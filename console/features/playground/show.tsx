@@ -53,6 +53,8 @@ export function Playground() {
         models={models}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
+        // The models of the key that the first message creates may have another default.
+        onSend={() => set({ model })}
         keySource={keySource}
       />
     </>
@@ -81,10 +83,11 @@ interface TalkProps {
   models: readonly string[];
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
+  onSend: () => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
   const first = useConversation(baseUrl, settings);
   const second = useConversation(baseUrl, { ...settings, model: secondModel });
@@ -103,13 +106,15 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, keySource
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
   };
-  const send = () =>
+  const send = () => {
+    onSend();
     void withSecret((secret) => {
       for (const talk of talks) talk.send(contentOf(draft, openToolCallsOf(talk)), secret);
       const text = draft.text.trim();
       if (text !== '') setPrompts([text, ...prompts.filter((prompt) => prompt !== text)].slice(0, PROMPTS_MAX));
       setDraft(emptyDraft);
     });
+  };
   const regenerate = () => void withSecret((secret) => talks.forEach((talk) => void talk.again(secret)));
   const takeBack = () => setDraft(draftOf(talks.map((talk) => talk.takeBack()).find(({ length }) => length > 0) ?? []));
   return (

@@ -10,8 +10,8 @@ import { saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Section } from '../../parts/page.tsx';
-import { leaveSecret, markSecretSaved, useShownSecret } from '../../parts/secret-once.tsx';
 import { useChange, useGet } from '../../queries.ts';
+import { leaveSecret, markSecretSaved, useShownSecret } from '../../unsaved.ts';
 import { PasswordField, SignInFailure } from '../sign-in/password.tsx';
 import { useSession } from './sessions.tsx';
 

@@ -1,10 +1,10 @@
 // The user's own profile, password and other sign-in methods.
 
 import { Alert, Group, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { roleLabels, roleTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';

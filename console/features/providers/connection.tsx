@@ -1,7 +1,7 @@
 // The address and credential of a provider, for adding and editing it, and a test of the connection.
 
 import { Alert, Group, List, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { useEffect, useState } from 'react';
 import type {
   CatalogShape,
@@ -11,6 +11,7 @@ import type {
 } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
 import { countOf, formatMs } from '../../figures.ts';
+import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';

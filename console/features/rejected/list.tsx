@@ -1,13 +1,14 @@
 // Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
 
-import { Code, Group, Stack, Text } from '@mantine/core';
+import { Code, Stack, Text } from '@mantine/core';
 import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShare } from '../../figures.ts';
-import { countFilters, useFilters } from '../../filters.ts';
+import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { foundKeys } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead, Section } from '../../parts/page.tsx';
 import { RangeFields, useRange } from '../../parts/range.tsx';
@@ -16,7 +17,6 @@ import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { useGet, useList } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
 
-const LIST_MAX = 1_000;
 
 export function RejectedList() {
   const { values } = useFilters();
@@ -62,29 +62,16 @@ export function RejectedList() {
 }
 
 function RejectedFilters({ codes }: { codes: readonly string[] }) {
-  const { values, clear } = useFilters();
-  const { account, code } = values;
-  const keys = useGet('/keys', { query: { limit: LIST_MAX, account } });
-  const known = code === undefined || codes.includes(code) ? codes : [...codes, code];
+  const { account = '' } = useFilters().values;
+  const filters: ListFilter[] = [
+    ...useAccountFilter(),
+    { kind: 'found', name: 'key', label: 'API key', found: foundKeys(account) },
+    { kind: 'options', name: 'code', label: 'Error code', options: codes.map((value) => ({ value, label: value })) },
+  ];
   return (
-    <FilterBar isGrid>
-      <RangeFields isInGrid />
-      {/* A key belongs to one account, so another account clears it. */}
-      <AccountFilter name="account" w={undefined} also={{ key: null }} />
-      <SelectFilter
-        name="key"
-        label="API key"
-        w={undefined}
-        searchable
-        data={(keys.data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }))}
-      />
-      <SelectFilter name="code" label="Error code" w={undefined} searchable data={[...known]} />
-      {countFilters(values) > 0 && (
-        <Group align="flex-end">
-          <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
-        </Group>
-      )}
-    </FilterBar>
+    <FilterChips filters={filters}>
+      <RangeFields />
+    </FilterChips>
   );
 }
 

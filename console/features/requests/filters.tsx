@@ -1,167 +1,102 @@
-// The filters of the list of requests, and a search box that opens a request by its id.
+// The filters of the list of requests, one of which opens a request by its id.
 
-import { ActionIcon, Autocomplete, Group, Select, TextInput } from '@mantine/core';
-import { type FormEvent, useEffect, useState } from 'react';
-import { countFilters, type Filters } from '../../filters.ts';
+import type { Filters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { AccountFilter, FilterBar, SelectFilter, TextFilter } from '../../parts/fields.tsx';
-import { ActionButton, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
+import { foundKeys, foundPeople } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
+import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { RangeFields } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { isRequestId } from './query.ts';
+import { amountOf, isRequestId, tagOf } from './query.ts';
 
 const LIST_MAX = 1_000;
 
 /** Classes of statuses; any status can be typed. */
 const STATUSES = ['2xx', '4xx', '5xx', '429', '499', '502', '504', '529'];
 const streamOptions = optionsOf({ true: 'Yes', false: 'No' });
+const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'All errors' });
 
 export function UsageFilters({ filters }: { filters: Filters }) {
-  const { values, clear } = filters;
-  const isInstallation = seesInstallation(useMe());
   return (
-    <FilterBar isGrid>
-      <RequestSearch />
-      <RangeFields isInGrid />
-      {/* A key belongs to one account, so another account clears it. */}
-      <AccountFilter name="account" w={undefined} also={{ key: null }} />
-      <KeyFilter filters={filters} />
-      <ModelFilter key={modelOf(values)} filters={filters} />
-      <SelectFilter
-        name="outcome"
-        label="Status"
-        w={undefined}
-        data={optionsOf({ ...outcomeLabels, not_completed: 'All errors' })}
-      />
-      <StatusFilter filters={filters} />
-      <SelectFilter name="error" label="Error" w={undefined} data={errorOptions} />
-      {isInstallation && <ProviderFilter />}
-      <TextFilter name="cost_min" label="Min cost (USD)" w={undefined} inputMode="decimal" placeholder="0.01" />
-      <TextFilter name="tag" label="Tag" w={undefined} placeholder="team:search" />
-      <TextFilter name="session" label="Session" w={undefined} />
-      <SelectFilter name="stream" label="Streaming" w={undefined} data={streamOptions} />
-      {countFilters(values) > 0 && (
-        <Group align="flex-end">
-          <ActionButton label="Clear filters" variant="subtle" onClick={clear} icon="cross" />
-        </Group>
-      )}
-    </FilterBar>
+    <FilterChips filters={useUsageFilters(filters.values)}>
+      <RangeFields />
+    </FilterChips>
   );
 }
 
-function StatusFilter({ filters: { values, set } }: { filters: Filters }) {
-  const chosen = values['status'] ?? '';
-  return (
-    <Autocomplete
-      label="HTTP status"
-      placeholder="All"
-      clearable
-      data={STATUSES}
-      filter={({ options }) => options}
-      value={chosen}
-      onChange={(status) => set({ status: status.trim().toLowerCase() })}
-    />
-  );
+function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): ListFilter[] {
+  const me = useMe();
+  const { role } = me;
+  const isInstallation = seesInstallation(me);
+  const models = useGet('/models', { query: { limit: LIST_MAX } }).data?.data ?? [];
+  const providers = useGet('/providers', { query: { limit: LIST_MAX }, isEnabled: isInstallation }).data?.data ?? [];
+  const names = models.map(({ name }) => name);
+  return [
+    ...useAccountFilter(),
+    { kind: 'found', name: 'key', label: 'API key', found: foundKeys(account) },
+    modelFilter(names),
+    { kind: 'options', name: 'outcome', label: 'Status', options: outcomes },
+    {
+      kind: 'options',
+      name: 'status',
+      label: 'HTTP status',
+      options: STATUSES.map(optionOf),
+      offer: (text) => (/^[1-5](xx|\d\d)$/i.test(text) ? optionOf(text.toLowerCase()) : null),
+    },
+    { kind: 'options', name: 'error', label: 'Error', options: errorOptions },
+    ...(isInstallation ? [providerFilter(providers.map(({ name }) => name))] : []),
+    {
+      kind: 'text',
+      name: 'cost_min',
+      label: 'Min cost (USD)',
+      inputMode: 'decimal',
+      placeholder: '0.01',
+      faultOf: amountFault,
+    },
+    { kind: 'text', name: 'tag', label: 'Tag', placeholder: 'team:search', faultOf: tagFault },
+    { kind: 'text', name: 'session', label: 'Session' },
+    { kind: 'text', name: 'agent', label: 'Agent' },
+    ...(role === 'member' ? [] : [personFilter]),
+    { kind: 'options', name: 'stream', label: 'Streaming', options: streamOptions },
+    useRequestFilter(),
+  ];
 }
 
-function ProviderFilter() {
-  const { data } = useGet('/providers', { query: { limit: LIST_MAX } });
-  const names = (data?.data ?? []).map(({ name }) => name);
-  return <SelectFilter name="provider" label="Provider" w={undefined} data={names} />;
+const personFilter: ListFilter = { kind: 'found', name: 'person', label: 'User', found: foundPeople };
+
+function optionOf(value: string) {
+  return { value, label: value };
 }
 
-function RequestSearch() {
-  const [text, setText] = useState('');
-  const [isFaulty, setFaulty] = useState(false);
-  const goTo = useGoTo();
-  const go = (event: FormEvent) => {
-    event.preventDefault();
-    const id = text.trim();
-    if (id === '') return;
-    setFaulty(!isRequestId(id));
-    if (isRequestId(id)) void goTo(pathOf.request(id));
-  };
-  return (
-    <form onSubmit={go}>
-      <TextInput
-        label="Request ID"
-        placeholder="req_…"
-        value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          setFaulty(false);
-        }}
-        {...(isFaulty && {
-          error: 'A request ID is req_ followed by 25 letters or digits. Responses carry it in the request-id header.',
-        })}
-        rightSection={
-          <ActionIcon type="submit" variant="subtle" aria-label="Go to request">
-            <Icon name="search" />
-          </ActionIcon>
-        }
-      />
-    </form>
-  );
-}
-
-function KeyFilter({ filters: { values, set } }: { filters: Filters }) {
-  const { account, key = null } = values;
-  // Many keys take long to read, and most visits need none.
-  const [isOpened, setOpened] = useState(false);
-  const { data, isLoading } = useGet('/keys', {
-    query: { limit: LIST_MAX, account },
-    isEnabled: isOpened || key !== null,
-  });
-  const options = (data?.data ?? []).map(({ id, name, prefix }) => ({ value: id, label: name || prefix }));
-  const isListed = key === null || options.some(({ value }) => value === key);
-  return (
-    <Select
-      label="API key"
-      placeholder="All"
-      clearable
-      searchable
-      limit={100}
-      data={isListed || key === null ? options : [{ value: key, label: key }, ...options]}
-      nothingFoundMessage={isLoading ? 'Loading…' : 'No matching API keys'}
-      onDropdownOpen={() => setOpened(true)}
-      value={key}
-      onChange={(chosen) => set({ key: chosen })}
-    />
-  );
-}
-
-/** The model in the address, or a part of its name. */
-function modelOf({ model, model_search }: Readonly<Record<string, string>>): string {
-  return model ?? model_search ?? '';
+function providerFilter(names: readonly string[]): ListFilter {
+  return { kind: 'options', name: 'provider', label: 'Provider', options: names.map(optionOf), offer: optionOf };
 }
 
 /** A listed name finds that model only; any other text is a part of the name, because deleted models are not listed. */
-function ModelFilter({ filters: { values, set } }: { filters: Filters }) {
-  const chosen = modelOf(values);
-  const [text, setText] = useState(chosen);
-  useEffect(() => setText(chosen), [chosen]);
-  const { data } = useGet('/models', { query: { limit: LIST_MAX } });
-  const names = (data?.data ?? []).map(({ name }) => name);
-  const apply = (typed: string) => {
-    const model = typed.trim();
-    if (model === chosen) return;
-    set(names.includes(model) ? { model, model_search: null } : { model: null, model_search: model });
+function modelFilter(names: readonly string[]): ListFilter {
+  return {
+    kind: 'options',
+    name: 'model',
+    label: 'Model',
+    options: names.map(optionOf),
+    offer: (text) => ({ value: text, label: `Contains “${text}”` }),
+    read: ({ model, model_search }) => model ?? model_search ?? '',
+    write: (model) => (names.includes(model) ? { model, model_search: null } : { model: null, model_search: model }),
   };
-  return (
-    <Autocomplete
-      label="Model"
-      placeholder="All"
-      title={text}
-      clearable
-      limit={100}
-      data={names}
-      value={text}
-      onChange={setText}
-      onOptionSubmit={apply}
-      onClear={() => apply('')}
-      onBlur={() => apply(text)}
-      onKeyDown={(event) => event.key === 'Enter' && apply(text)}
-    />
-  );
+}
+
+const amountFault = (text: string) => (amountOf(text) === undefined ? 'Enter an amount, such as 0.01.' : null);
+const tagFault = (text: string) =>
+  tagOf(text) === undefined ? 'Enter a name and a value, such as team:search.' : null;
+const requestFault = (text: string) =>
+  isRequestId(text)
+    ? null
+    : 'A request ID is req_ followed by 25 letters or digits. Responses carry it in the request-id header.';
+
+/** Opens the page of a request. */
+function useRequestFilter(): ListFilter {
+  const goTo = useGoTo();
+  const onApply = (id: string) => void (id !== '' && goTo(pathOf.request(id)));
+  return { kind: 'text', name: 'request', label: 'Request ID', placeholder: 'req_…', faultOf: requestFault, onApply };
 }

@@ -64,7 +64,7 @@ export function UsageList() {
       <UsageTabs current="accepted" />
       <UsageFilters filters={filters} />
       {summary.data !== undefined && (
-        <UsageTotals summary={summary.data}>
+        <UsageTotals summary={summary.data} filter={filter} isLive={isLive}>
           <GroupingSelect filters={filters} />
         </UsageTotals>
       )}

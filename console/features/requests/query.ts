@@ -12,8 +12,8 @@ export function usageQuery(values: Readonly<Record<string, string>>, range: Time
   return { ...names, status, cost_min, tag: tagOf(values['tag']), ...(range !== null && rangeQuery(range)) };
 }
 
-/** While it is typed, a tag, a status or an amount may be incomplete: it does not filter then. */
-function tagOf(text = ''): string | undefined {
+/** A tag, a status or an amount that is none does not filter. */
+export function tagOf(text = ''): string | undefined {
   return /^[a-z][a-z0-9_-]{0,31}:[^,]{1,64}$/.test(text) ? text : undefined;
 }
 
@@ -21,7 +21,7 @@ function statusOf(text = ''): string | undefined {
   return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
 }
 
-function amountOf(text = ''): string | undefined {
+export function amountOf(text = ''): string | undefined {
   return /^\d{1,6}(\.\d{1,9})?$/.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined;
 }
 

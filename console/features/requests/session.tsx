@@ -44,7 +44,9 @@ export function SessionShow() {
       )}
       {models.data !== undefined && models.data.total.messages > 0 && (
         <Stack gap="md">
-          <UsageTotals summary={models.data}>{null}</UsageTotals>
+          <UsageTotals summary={models.data} filter={filter} isLive={false}>
+            {null}
+          </UsageTotals>
           <Section title="By model">
             <UsageGroups grouping="model" answer={models} filters={ofSession} />
           </Section>

@@ -1,12 +1,12 @@
 // One request: outcome, cost, tokens, latency, details and margin. Operators refund it here.
 
 import { Alert, Code, Grid, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure } from '../../api.ts';
 import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';

@@ -75,14 +75,30 @@ export function useUsageSummary(query: Query, grouping: Grouping | null, isLive:
   return useGet('/usage/summary', { query: { ...filter, ...grouped }, everyMs: isLive ? REFRESH_MS : undefined });
 }
 
+/** The members of a filter by which rejected requests can be narrowed, too. */
+const OF_REJECTED = ['account', 'key', 'since', 'until'];
+
+/** The number of rejected requests of the filter; null where they cannot be narrowed so, or until it is known. */
+function useRejected(filter: Query, isLive: boolean): number | null {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  const isEnabled = given.every(([name]) => OF_REJECTED.includes(name));
+  const query = { ...Object.fromEntries(given), group_by: 'code', limit: 1 };
+  const { data } = useGet('/refusals/totals', { query, isEnabled, everyMs: isLive ? REFRESH_MS : undefined });
+  return isEnabled ? (data?.total.count ?? null) : null;
+}
+
 interface UsageTotalsProps {
   summary: UsageSummaryShape;
+  filter: Query;
+  isLive: boolean;
   children: ReactNode;
 }
 
 /** `children` stand at the end of the line. */
-export function UsageTotals({ summary, children }: UsageTotalsProps) {
+export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsProps) {
   const { total, failed } = summary;
+  const rejected = useRejected(filter, isLive);
+  const all = total.messages + (rejected ?? 0);
   const input = total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
   return (
     <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
@@ -90,8 +106,11 @@ export function UsageTotals({ summary, children }: UsageTotalsProps) {
         <Group gap="lg">
           <Figure label="Requests">{formatCount(total.messages)}</Figure>
           {failed !== null && (
-            <Figure label="Error rate">{total.messages === 0 ? '–' : formatShare(failed / total.messages)}</Figure>
+            <Figure label={rejected === null ? 'Failed' : 'Error rate'}>
+              {all === 0 ? '–' : formatShare((failed + (rejected ?? 0)) / all)}
+            </Figure>
           )}
+          {rejected !== null && rejected > 0 && <Figure label="Rejected">{formatCount(rejected)}</Figure>}
           <Figure label="Cost">
             <Money usd={total.cost} isExact />
           </Figure>

@@ -9,6 +9,7 @@ import { faultSentence } from '../../form-faults.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
+import { leave, useUnsavedEdits } from '../../unsaved.ts';
 import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
 import { type Review, ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { readSetting, settingName, settingText, shownSetting, textOfSetting, unitNames, unitOf } from './values.ts';
@@ -36,7 +37,7 @@ export function SettingEditor({ setting }: { setting: SettingShape }) {
         />
       </Group>
       {!isOpen && apply.failure !== null && <FailureNotice failure={apply.failure} />}
-      <Modal opened={isOpen} onClose={dialog.close} title={`Edit ${settingName(setting)}`}>
+      <Modal opened={isOpen} onClose={() => leave(dialog.close)} title={`Edit ${settingName(setting)}`}>
         <SettingForm setting={setting} apply={apply} onCancel={dialog.close} />
       </Modal>
       <ReviewDialog apply={apply} />
@@ -52,6 +53,7 @@ interface SettingFormProps {
 
 function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
   const [text, setText] = useState(textOfSetting(setting.value));
+  useUnsavedEdits(text !== textOfSetting(setting.value), text);
   const fault = faultOf(apply.failure, setting.name);
   const field = {
     label: 'New value',

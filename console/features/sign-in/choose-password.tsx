@@ -1,8 +1,8 @@
 // Chooses a password with the secret of a mailed link, for a new account or in place of a forgotten one.
 
 import { Stack, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useState } from 'react';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { ActionButton } from '../../parts/link.tsx';

@@ -2,11 +2,11 @@
 // not receive. The page removes it from the address and keeps it in memory.
 
 import { Alert, Card, Divider, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { InvitationShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { roleLabels } from '../../labels.ts';

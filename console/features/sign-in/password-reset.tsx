@@ -1,9 +1,9 @@
 // A new password by mail: asks for the link, and chooses the password with it.
 
 import { Card, Stack, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';

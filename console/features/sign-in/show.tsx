@@ -1,12 +1,12 @@
 // Sign-in with email and password, a second factor, or single sign-on. Replaces any page until the user signs in.
 
 import { Alert, Anchor, Card, Code, Divider, Group, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { Navigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { SignInShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, callSignIn } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { MeGate, useClearSession } from '../../me.tsx';
 import { ActionButton, Icon, TextLink } from '../../parts/link.tsx';

@@ -1,9 +1,9 @@
 // Sign-up: asks for a mail, and creates the account with the link in it. Offered only while sign-up is open.
 
 import { Card, Stack, TextInput, Title } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';

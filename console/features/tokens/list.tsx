@@ -1,11 +1,11 @@
 // Admin tokens, with creation and revocation.
 
 import { Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import type { TokenShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import type { CreatedTokenShape } from '../../endpoints.ts';
+import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf, roleLabels, statusLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
@@ -15,10 +15,11 @@ import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/da
 import { ConfirmButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
-import { type FormStep, markSecretSaved, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
+import { type FormStep, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
 import { DayField, useZone } from '../../parts/times.tsx';
 import { useChange, useList } from '../../queries.ts';
 import { startOfDay } from '../../times.ts';
+import { markSecretSaved } from '../../unsaved.ts';
 import { assignableRoles, RoleTexts } from '../people/invite.tsx';
 import { RoleFields, roleMembers } from '../people/role-fields.tsx';
 

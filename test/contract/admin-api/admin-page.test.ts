@@ -37,6 +37,7 @@ test('every command of the page does what the text above it says', () => {
     { accounts: [{ name: 'demo' }], keys: expect.any(Array), people: [] },
     { data: [], total: { count: 0 } },
     { data: expect.any(Array) },
+    { data: [] },
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },

@@ -132,7 +132,7 @@ export async function makeParts<RetainedData extends Stores>(
   const notifications: string[] = [];
   const passwords: Installation['passwords'] = new Map();
   const counters: Installation['counters'] = new Map();
-  const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open);
+  const catalog = new CatalogHolder(await stores.catalog.loadCatalog(), open, clock.nowMs);
   return {
     clock,
     stores,

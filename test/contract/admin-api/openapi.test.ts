@@ -229,7 +229,7 @@ describe('every documented response is returned:', () => {
     expect((await ask('POST', credits, { ...reference, amount: '7654.321' })).status).toBe(200);
     // More routes document 409, for limits on what an account may create: see tokens.test.ts and people.test.ts;
     // those of payments document it for an installation without a provider.
-    expect(tested.filter(({ statuses }) => statuses.includes(409))).toHaveLength(33);
+    expect(tested.filter(({ statuses }) => statuses.includes(409))).toHaveLength(35);
     await restoreWorld(world);
   });
   test('422 for an idempotency key used with another request', async () => {

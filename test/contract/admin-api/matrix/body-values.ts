@@ -662,6 +662,19 @@ export const bodyRules: Record<string, BodyRule> = {
       dry_run: values([true], ['yes']),
     }),
   },
+  'POST /api/v1/price-changes': {
+    least: () => ({ model: 'alpha-model', from: '2030-01-01', price: { input: '1', output: '2' }, dry_run: true }),
+    values: () => ({
+      model: values(['alpha-model'], ['no-model', 7, null]),
+      from: values(['2030-01-01', '2031-01-01T12:00:00Z'], ['2020-01-01', 'soon', 7, null]),
+      price: values([{ input: '3', output: '4' }], [{ input: '3' }, {}, 'free', null]),
+      dry_run: values([true], ['yes']),
+    }),
+  },
+  'POST /api/v1/price-changes/cancel': {
+    least: () => ({ model: 'alpha-model', from: '2030-01-01' }),
+    values: () => ({ model: values([], [7, null]), from: values([], ['soon', 7, null]) }),
+  },
   'POST /api/v1/prices/update': {
     least: () => ({ dry_run: true }),
     values: () => ({
