@@ -17,7 +17,6 @@ import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { useGet, useList } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
 
-
 export function RejectedList() {
   const { values } = useFilters();
   const { account, key, code } = values;
