@@ -8,6 +8,7 @@ import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
 import { rangeQuery, type Step } from '../range.ts';
 import { formatStep } from '../times.ts';
+import { splitTokens, tokenKinds } from '../tokens.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
@@ -68,11 +69,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             summary={summary}
             format={formatCompact}
             points={points}
-            series={[
-              { name: 'input', label: 'Input', color: 'blue.6' },
-              { name: 'cache', label: 'Cache', color: 'cyan.4' },
-              { name: 'output', label: 'Output', color: 'orange.6' },
-            ]}
+            series={[...tokenKinds]}
           />
         </Stack>
         <Stack gap={4}>
@@ -95,9 +92,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
 function pointOf(bucket: UsageBucketShape, step: Step, zone: string) {
   return {
     at: formatStep(bucket.at, step, zone),
-    input: bucket.input_tokens,
-    cache: bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens,
-    output: bucket.output_tokens,
+    ...splitTokens(bucket),
     cost: toChartNumber(bucket.cost),
   };
 }

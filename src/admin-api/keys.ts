@@ -362,7 +362,7 @@ export const keyRoutes: AdminRoute[] = [
         .describe(
           'A part of the name, the shown part of the secret, a tag such as `team:search`, or the name of the account; case-insensitive.',
         ),
-      status: z.enum(keyStatuses).optional(),
+      status: z.enum(keyStatuses, { error: `must be ${keyStatuses.join(' or ')}` }).optional(),
       ...sortQuery(keyOrders),
     },
     page: [keySchema, 'Keys, oldest first by default'],

@@ -27,7 +27,7 @@ import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile
 import { type Observers, openObservers } from './observe.ts';
 import { openCatalog } from './open-catalog.ts';
 import { openPeople } from './open-mail.ts';
-import { openPayments, type Payments } from './open-payments.ts';
+import { type OpenedLater, openPayments, type Payments } from './open-payments.ts';
 import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
@@ -170,8 +170,8 @@ async function startOn(
   const { holder, findAuthFault } = await openCatalog(config, store, observers, closing);
   const { secrets, readMail } = await openSettings(config, observers, closing);
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
-  const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
-  const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
+  const later = (): OpenedLater => ({ gateway, admin });
+  const payments = await openPayments({ config, store, holder, observers, secrets, later }, closing);
   const gatewayParts = { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock };
   const gateway = await makeGateway(gatewayParts, closing);
   const token = makeTokenSecret().secret.reveal();

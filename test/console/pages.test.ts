@@ -70,7 +70,6 @@ const filters: Readonly<Record<string, readonly [field: string, button?: string]
   '/payments': ['Status'],
   '/settings': ['Setting'],
   '/destinations': ['Account'],
-  '/audit': ['Actor'],
   '/reference?api=admin': ['Search operations'],
 };
 

@@ -13,7 +13,6 @@ import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { RangeFilter } from '../../parts/range.tsx';
 import { useCosts, useList } from '../../queries.ts';
-import { fundsDigits } from '../billing/funds.ts';
 
 export function AccountList() {
   const { role, hidden } = useMe();
@@ -45,7 +44,7 @@ export function AccountList() {
           sorting={sorting}
           columns={[
             nameColumn,
-            ...fundsColumns(fundsDigits(accounts.rows)),
+            ...fundsColumns,
             moneyColumn('cost', costs.label, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             ...(hidden.includes('group') ? [] : [groupsColumn]),
@@ -109,27 +108,24 @@ const nameColumn: Column<AccountShape> = {
   ),
 };
 
-function fundsColumns(digits: number): Column<AccountShape>[] {
-  return [
-    {
-      name: 'available',
-      label: 'Available',
-      align: 'right',
-      show: ({ available, pays_from: payer }) =>
-        payer === 'parent' ? (
-          <Hint title="Paid by the parent account.">–</Hint>
-        ) : (
-          <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
-        ),
-    },
-    moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
-      from: 'md',
-      digits,
-      sort: { by: 'balance', first: 'asc' },
-    }),
-    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg', digits }),
-  ];
-}
+const fundsColumns: Column<AccountShape>[] = [
+  {
+    name: 'available',
+    label: 'Available',
+    align: 'right',
+    show: ({ available, pays_from: payer }) =>
+      payer === 'parent' ? (
+        <Hint title="Paid by the parent account.">–</Hint>
+      ) : (
+        <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+      ),
+  },
+  moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
+    from: 'md',
+    sort: { by: 'balance', first: 'asc' },
+  }),
+  moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg' }),
+];
 
 /** Nothing for an account whose balance is not used. */
 function ofOwnBalance(member: 'balance' | 'held') {

@@ -23,7 +23,6 @@ import { useChange, useGet, useList } from '../../queries.ts';
 import { costLabel, rangeQuery } from '../../range.ts';
 import { tagTexts } from '../../tags.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
-import { fundsDigits } from '../billing/funds.ts';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
 import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
@@ -129,27 +128,26 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
 
 /** For accounts with a balance that is used. */
 function FundsTiles({ account }: OfAccount) {
-  const digits = fundsDigits([account]);
   return (
     <>
       <StatTile
         label="Available"
-        value={<Money usd={account.available} digits={digits} />}
+        value={<Money usd={account.available} />}
         note="Can be spent by new requests"
         {...(nanoOf(account.available) <= 0n && { color: 'red' })}
       />
       <StatTile
         label="Balance"
-        value={<Money usd={account.balance} digits={digits} />}
+        value={<Money usd={account.balance} />}
         note={
           <>
-            <Money usd={account.held} digits={digits} /> reserved by running requests
+            <Money usd={account.held} /> reserved by running requests
           </>
         }
       />
       <StatTile
         label="Credit line"
-        value={<Money usd={account.credit_line} digits={digits} />}
+        value={<Money usd={account.credit_line} precision="exact" />}
         note={creditLineNote(account)}
       />
     </>
@@ -170,7 +168,9 @@ function Settings({ account }: { account: AccountShape }) {
             name: 'Paid by',
             value: account.pays_from === 'own' ? 'Own balance' : 'Parent account',
           },
-          account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
+          account.pays_from === 'own'
+            ? { name: 'Credit line', value: <Money usd={account.credit_line} precision="exact" /> }
+            : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },
           { name: 'Warning thresholds', value: list(account.warns_at.map((percent) => `${percent}%`)) },
           { name: 'Tags', value: list(tagTexts(account.tags)) },
@@ -249,15 +249,8 @@ const keyColumns: Column<KeyShape>[] = [
     name: 'quota',
     label: 'Quota used',
     from: 'sm',
-    usd: ({ quota_used: used }) => used,
-    show: ({ quota, quota_used: used, quota_period: period }, digits) => (
-      <UsedBar
-        {...{ used, digits }}
-        limit={quota}
-        label="Quota used"
-        period={periodTexts[period] ?? period}
-        widthPx={200}
-      />
+    show: ({ quota, quota_used: used, quota_period: period }) => (
+      <UsedBar used={used} limit={quota} label="Quota used" period={periodTexts[period] ?? period} widthPx={200} />
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),

@@ -9,6 +9,7 @@ import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useRange, useRangeText } from '../../parts/range.tsx';
 import type { TimeRange } from '../../range.ts';
+import { formatUtcDate, monthOptions } from '../../times.ts';
 import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
@@ -178,14 +179,11 @@ function timesOf({ sinceMs, untilMs }: TimeRange): Record<string, string> {
 
 function lastMonths(): { value: string; label: string }[] {
   const now = new Date();
-  return Array.from({ length: MONTHS }, (_, before) => {
-    const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1));
-    const label = start.toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-    return { value: start.toISOString().slice(0, 7), label };
-  });
+  const monthBefore = (before: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1));
+  return monthOptions(Array.from({ length: MONTHS }, (_, before) => monthBefore(before).toISOString().slice(0, 7)));
 }
 
 function periodOf({ since = '', until = '' }: Readonly<Record<string, string | undefined>>): string {
   const last = new Date(Date.parse(until) - 1);
-  return `${since.slice(0, 10)} to ${Number.isNaN(last.getTime()) ? until : last.toISOString().slice(0, 10)}`;
+  return `${formatUtcDate(since)} to ${Number.isNaN(last.getTime()) ? until : formatUtcDate(last.toISOString())}`;
 }

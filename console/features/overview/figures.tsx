@@ -20,6 +20,7 @@ import { usePickBuckets } from '../../parts/range.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { formatStep, formatTime } from '../../times.ts';
+import { splitTokens, sumTokens, tokenKinds, tokensText } from '../../tokens.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
@@ -76,7 +77,7 @@ function usageLink({ range }: PeriodSummary, search: Record<string, string> = {}
 }
 
 function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
-  return `${formatCompact(input + cacheRead + cacheWritten)} input · ${formatCompact(output)} output`;
+  return tokensText({ input, cached: cacheRead + cacheWritten, output }, formatCompact);
 }
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
@@ -133,8 +134,7 @@ function CacheTile({ summary }: { summary: PeriodSummary }) {
 }
 
 function bucketTokens(bucket: UsageBucketShape): number {
-  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = bucket;
-  return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens;
+  return sumTokens(splitTokens(bucket));
 }
 
 interface ChangeProps {
@@ -266,26 +266,16 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
   };
 }
 
-function tokensChart({ input, output }: Sums): Chart {
+function tokensChart(sums: Sums): Chart {
   return {
     title: 'Tokens',
     kind: 'bar',
     isStacked: true,
     isOfCounts: true,
     format: formatCompact,
-    summary: `${formatShort(input)} input tokens, ${formatShort(output)} output tokens`,
-    series: [
-      { name: 'input', label: 'Input', color: 'blue.6' },
-      { name: 'cacheRead', label: 'Cache read', color: 'cyan.4' },
-      { name: 'cacheWritten', label: 'Cache write', color: 'grape.5' },
-      { name: 'output', label: 'Output', color: 'orange.6' },
-    ],
-    figures: (bucket) => ({
-      input: bucket.input_tokens,
-      cacheRead: bucket.cache_read_input_tokens,
-      cacheWritten: bucket.cache_creation_input_tokens,
-      output: bucket.output_tokens,
-    }),
+    summary: splitText(sums),
+    series: [...tokenKinds],
+    figures: (bucket) => ({ ...splitTokens(bucket) }),
   };
 }
 

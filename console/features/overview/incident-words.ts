@@ -40,7 +40,7 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
       return `${model} is sold below its cost${subject === null ? '' : ` by the group ${subject}`}`;
     default:
       return {
-        mail_failing: 'Mail is not sent',
+        mail_failing: 'Emails are not sent',
         backup_failing: 'Backups are failing',
         prices_outdated: 'Prices are outdated',
       }[kind];

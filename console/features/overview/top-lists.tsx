@@ -4,7 +4,7 @@ import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount, formatShort } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { digitsOf, nanoOf } from '../../money.ts';
+import { nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { TextLink } from '../../parts/link.tsx';
@@ -76,7 +76,6 @@ function TopList({ groupBy, title, totals, countedSince, failure, onRetry }: Top
 function Rows({ totals, groupBy }: { totals: UsageTopShape['models']; groupBy: Grouping }) {
   const names = useNames(totals.data);
   const most = nanoOf(totals.data[0]?.cost ?? '0');
-  const digits = digitsOf(totals.data.map(({ cost }) => cost));
   const nameOf = (id: string) => (groupBy === 'model' ? id : names[groupBy](id));
   return (
     <Stack component="ol" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
@@ -92,7 +91,7 @@ function Rows({ totals, groupBy }: { totals: UsageTopShape['models']; groupBy: G
                 </TextLink>
               </Text>
               <Text size="sm" fw={600} component="span">
-                <Money usd={row.cost} isExact digits={digits} />
+                <Money usd={row.cost} />
               </Text>
             </Group>
             <Group gap="xs" wrap="nowrap">

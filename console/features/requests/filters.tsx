@@ -1,5 +1,6 @@
 // The filters of the list of requests, one of which opens a request by its id.
 
+import { readAmount } from '../../amounts.ts';
 import type { Filters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -8,7 +9,7 @@ import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filt
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { RangeFields } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { amountOf, isRequestId, tagOf } from './query.ts';
+import { costOf, isRequestId, tagOf } from './query.ts';
 
 const LIST_MAX = 1_000;
 
@@ -53,6 +54,7 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
       inputMode: 'decimal',
       placeholder: '0.01',
       faultOf: amountFault,
+      write: (text) => ({ cost_min: readAmount(text).usd }),
     },
     { kind: 'text', name: 'tag', label: 'Tag', placeholder: 'team:search', faultOf: tagFault },
     { kind: 'text', name: 'session', label: 'Session' },
@@ -86,7 +88,8 @@ function modelFilter(names: readonly string[]): ListFilter {
   };
 }
 
-const amountFault = (text: string) => (amountOf(text) === undefined ? 'Enter an amount, such as 0.01.' : null);
+const amountFault = (text: string) =>
+  readAmount(text).fault ?? (costOf(text) === undefined ? 'Enter an amount below $1,000,000.' : null);
 const tagFault = (text: string) =>
   tagOf(text) === undefined ? 'Enter a name and a value, such as team:search.' : null;
 const requestFault = (text: string) =>

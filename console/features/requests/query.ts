@@ -1,5 +1,6 @@
 // Translates the filters in the address to parameters of GET /usage. Pure.
 
+import { readAmount } from '../../amounts.ts';
 import type { Query } from '../../api.ts';
 import { rangeQuery, type TimeRange } from '../../range.ts';
 
@@ -8,7 +9,7 @@ export function usageQuery(values: Readonly<Record<string, string>>, range: Time
   const { account, key, model, model_search, outcome, error, provider, stream } = values;
   const { session, agent, person } = values;
   const names = { account, key, model, model_search, outcome, error, provider, stream, session, agent, person };
-  const [status, cost_min] = [statusOf(values['status']), amountOf(values['cost_min'])];
+  const [status, cost_min] = [statusOf(values['status']), costOf(values['cost_min'])];
   return { ...names, status, cost_min, tag: tagOf(values['tag']), ...(range !== null && rangeQuery(range)) };
 }
 
@@ -21,8 +22,9 @@ function statusOf(text = ''): string | undefined {
   return /^[1-5](xx|\d\d)$/.test(text) ? text : undefined;
 }
 
-export function amountOf(text = ''): string | undefined {
-  return /^\d{1,6}(\.\d{1,9})?$/.test(text) ? text.replace(/^0+(?=\d)/, '') : undefined;
+export function costOf(text = ''): string | undefined {
+  const { usd, fault } = readAmount(text);
+  return fault === null && /^\d{1,6}(\.|$)/.test(usd) ? usd : undefined;
 }
 
 export function isRequestId(text: string): boolean {

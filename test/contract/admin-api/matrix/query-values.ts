@@ -57,6 +57,8 @@ export const queryValues: Record<string, Values> = {
   sort: () => [plain('at'), plain('cost'), plain('tokens'), plain('latency'), wrong('model')],
   order: () => [plain('desc'), plain('asc'), wrong('up')],
   'GET /api/v1/provider-bills?provider': () => [plain('house-behind'), plain('sandbox', nothing), wrong('')],
+  'GET /api/v1/keys?search': () => [plain('no such key', nothing), wrong(' ')],
+  'GET /api/v1/keys?status': () => [plain('revoked', ({ name }) => name.endsWith('revoked')), wrong('pending')],
   'GET /api/v1/keys?sort': () => [plain('created'), plain('name'), plain('last_used'), wrong('balance')],
   'GET /api/v1/accounts?sort': () => [plain('created'), plain('name'), plain('balance'), wrong('at')],
   'GET /api/v1/usage?status': () => [plain('2xx'), plain('529', nothing), wrong('600')],
