@@ -43,7 +43,7 @@ test.skipIf(chromium === null)(
       await page.getByRole('heading', { name: 'Top models' }).waitFor();
       const { since } = rangeQuery(rangeOf(range, Date.now()));
       const near = [since, rangeQuery(rangeOf(range, Date.now() - 60_000)).since];
-      for (const path of ['/usage/timeline', '/usage/top', '/usage', '/refusals/totals']) {
+      for (const path of ['/usage/timeline', '/usage/top', '/usage']) {
         const times = asked
           .filter((url) => url.pathname === `/api/v1${path}`)
           .map((url) => url.searchParams.get('since'));

@@ -55,9 +55,9 @@ function textIn(zone: string): string {
 /** The exact amounts in the place, from what is shown on hover. */
 async function amountsIn(place: Locator): Promise<bigint[]> {
   const titles = await place
-    .locator('[title$=" USD"]')
+    .locator('span[title^="$"]')
     .evaluateAll((shown) => shown.map((one) => one.getAttribute('title') ?? ''));
-  return titles.map((title) => BigInt(parseUsd(title.replace(' USD', '')) ?? Number.NaN));
+  return titles.map((title) => BigInt(parseUsd(title.replaceAll(/[$,]/g, '')) ?? Number.NaN));
 }
 
 const countIn = async (place: Locator) => Number(((await place.textContent()) ?? '').replaceAll(/\D/g, ''));
