@@ -265,6 +265,12 @@ export const screens: readonly Screen[] = [
     nav: { section: 'administration', label: 'Settings', icon: 'sliders' },
   },
   {
+    path: '/integrations',
+    load: async () => (await import('./features/integrations/list.tsx')).IntegrationList,
+    roles: installation,
+    nav: { section: 'administration', label: 'Integrations', icon: 'plug' },
+  },
+  {
     path: '/destinations',
     load: async () => (await import('./features/destinations/list.tsx')).DestinationList,
     roles: accountReaders,

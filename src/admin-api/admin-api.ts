@@ -11,6 +11,7 @@ export type {
   AdminAnswered,
   AdminDependencies,
   AdminMove,
+  Integrations,
   PaymentService,
   Principal,
   ProviderHealth,

@@ -25,6 +25,7 @@ import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
 import { forecastRoutes } from './forecast.ts';
 import { incidentRoutes } from './incidents.ts';
+import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
@@ -83,6 +84,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...modelRoutes,
     ...providerRoutes,
     ...providerModelRoutes,
+    ...integrationRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
     ...totalRoutes, // before records of messages, whose path would match

@@ -386,6 +386,11 @@ export const bounds = {
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   priceChangesMax: 32, // limit for each price and each cost
+  integrationTestMsMax: 20_000,
+  integrationTestsMax: 10, // of each integration within the window
+  integrationTestsWindowMs: 10 * 60_000,
+  integrationTargetsMax: 20, // exports whose storage one test reaches
+  integrationAnswerBytesMax: 64 * 1024,
   priceEffectMs: 7 * 86_400_000, // the messages that the effect of a scheduled price covers
   priceEffectRecordsMax: 50_000, // older ones are not priced again
   priceEffectReadMsMax: 3_000,
