@@ -8,10 +8,12 @@ export interface Filters {
   /** An empty string or null removes a filter. */
   set: (changes: Record<string, string | null>) => void;
   clear: () => void;
+  /** Replaces all parameters of the address, and by default its entry in the browser history. The time range stays without one. */
+  go: (search: Record<string, string>, isReplacing?: boolean) => void;
 }
 
 /** Parameters of the address that do not leave out rows. */
-const VIEW_PARAMETERS = ['sort', 'order', 'group_by', 'tag_name', 'view', 'days', 'show', 'api'];
+const VIEW_PARAMETERS = ['sort', 'order', 'group_by', 'tag_name', 'view', 'show', 'api', 'range'];
 
 /** The number of filters in the address. */
 export function countFilters(values: Readonly<Record<string, string>>): number {
@@ -42,7 +44,7 @@ export function useSorting(by: string, order: Order): Sorting {
 export function useFilters(): Filters {
   const values = useSearch({ strict: false }) as Record<string, string>;
   const goTo = useGoTo();
-  const go = (search: Record<string, string>) => void goTo('.', search, true);
+  const go = (search: Record<string, string>, isReplacing = true) => void goTo('.', search, isReplacing);
   return {
     values,
     set(changes) {
@@ -54,5 +56,6 @@ export function useFilters(): Filters {
       go(next);
     },
     clear: () => go({}),
+    go,
   };
 }

@@ -49,6 +49,13 @@ export function formatUtcDay(day: string): string {
   return formatTime(day, 'day', 'UTC');
 }
 
+/** The start of a step of a chart: days are in UTC. `isComplete` adds the day to a time. */
+export function formatStep(at: string, step: string, zone: string, isComplete = false): string {
+  return step === 'day'
+    ? formatUtcDay(at)
+    : formatTime(at, isComplete ? 'moment' : step === 'hour' ? 'hour' : 'time', zone);
+}
+
 /** Shows a whole UTC day, "2026-11-22" or one of its moments, as "Nov 22, 2026". */
 export function formatUtcDate(day: string): string {
   return formatTime(day.slice(0, 10), 'date', 'UTC');

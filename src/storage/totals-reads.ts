@@ -13,7 +13,7 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, divideDays, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
+import { type DaysOfTable, dailyTotals, divideDays, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
 import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
@@ -114,6 +114,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 }
 
 export interface DayReads {
+  /** The first day with totals of the owner; null without one. */
+  firstDay(owner: ScopeOwner): Promise<number | null>;
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
@@ -139,6 +141,11 @@ export function totalsReads(
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    async firstDay(owner) {
+      const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
+      const first = await lastOfRun(on, owner, { table: dailyTotals, after, upTo: [LAST] }, 1);
+      return first === null ? null : (first.day_ms as number);
+    },
     readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
   };
 }
@@ -170,7 +177,8 @@ function orderOf({ columns, indexes }: TotalsTable, owner: ScopeOwner): { index:
   return { index: owner === null ? null : (indexes[owner.column] ?? null), order: columns.filter(isOrdered) };
 }
 
-const BEFORE_FIRST: Readonly<Record<Exclude<Column, 'day_ms'>, number | string>> = {
+const BEFORE_FIRST: Readonly<Record<Column, number | string>> = {
+  day_ms: -1,
   account_id: 0,
   key_id: 0,
   model: '',

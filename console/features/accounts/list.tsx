@@ -1,6 +1,6 @@
 // Accounts with their available funds and recent cost, filtered by name and group.
 
-import { NativeSelect, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters, useSorting } from '../../filters.ts';
 import { statusLabels } from '../../labels.ts';
@@ -11,17 +11,16 @@ import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { useCosts, useList } from '../../queries.ts';
 
-const PERIODS = ['7', '30'];
 export function AccountList() {
   const { role, hidden } = useMe();
   const { values, clear } = useFilters();
   const { name, group } = values;
-  const days = values['days'] === '30' ? 30 : 7;
   const sorting = useSorting('created', 'asc');
   const accounts = useList('/accounts', { query: { name, group, sort: sorting.by, order: sorting.order } });
-  const costs = useCosts('account', days, role === 'owner' ? { query: { below: 'true' } } : {});
+  const costs = useCosts('account', role === 'owner' ? { query: { below: 'true' } } : {});
   const add = (role === 'operator' || role === 'owner') && (
     <ButtonLink label="Create account" to="/accounts/new" icon="plus" />
   );
@@ -30,10 +29,15 @@ export function AccountList() {
       <PageHead
         title="Accounts"
         text="An account has a balance, groups that set its model access, API keys and users."
-        actions={add}
+        actions={
+          <>
+            <RangeFilter />
+            {add}
+          </>
+        }
       />
       <Stack>
-        <AccountFilters days={days} />
+        <AccountFilters />
         <DataTable
           label="Accounts"
           rows={accounts}
@@ -41,7 +45,7 @@ export function AccountList() {
           columns={[
             nameColumn,
             ...fundsColumns,
-            moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
+            moneyColumn('cost', costs.label, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             ...(hidden.includes('group') ? [] : [groupsColumn]),
             statusColumn({ from: 'xs' }),
@@ -74,8 +78,7 @@ export function AccountList() {
   );
 }
 
-function AccountFilters({ days }: { days: number }) {
-  const { set } = useFilters();
+function AccountFilters() {
   const groups = useList('/groups', { query: { limit: 1000 } });
   return (
     <FilterBar mb={0}>
@@ -83,13 +86,6 @@ function AccountFilters({ days }: { days: number }) {
       {!useMe().hidden.includes('group') && (
         <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
       )}
-      <NativeSelect
-        label="Cost period"
-        data={PERIODS.map((value) => ({ value, label: `${Number(value)} days` }))}
-        value={String(days)}
-        onChange={({ currentTarget }) => set({ days: currentTarget.value === '7' ? null : currentTarget.value })}
-        w={120}
-      />
     </FilterBar>
   );
 }

@@ -6,7 +6,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetText } from '../../budgets.ts';
-import { countOf, dayBefore } from '../../figures.ts';
+import { countOf } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -16,9 +16,11 @@ import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, TextLink } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { costLabel, rangeQuery } from '../../range.ts';
 import { tagTexts } from '../../tags.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
@@ -29,7 +31,6 @@ import { AccountEditButton } from './edit.tsx';
 import { AccountsBelow, AccountTrail, useAccountsBelow, useMayChange } from './tree.tsx';
 
 const MONEY_EVERY_MS = 10_000;
-const DAYS = 30;
 
 export function AccountShow() {
   const { accountId } = useParams({ strict: false }) as { accountId: string };
@@ -110,13 +111,14 @@ function StatusButton({ account }: { account: AccountShape }) {
 }
 
 function Tiles({ account, of }: { account: AccountShape; of: Record<string, string> }) {
-  const since = dayBefore(DAYS);
-  const { data } = useGet('/usage/totals', { query: { ...of, since, limit: 1 } });
+  const range = useRange();
+  const { data } = useGet('/usage/totals', { query: { ...of, ...rangeQuery(range), limit: 1 } });
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
       {account.pays_from === 'own' && <FundsTiles account={account} />}
       <StatTile
-        label="Cost (30 days, UTC)"
+        label={costLabel(range)}
+        link={{ to: '/usage', search: of }}
         value={<Money usd={data?.total.cost} />}
         {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
       />

@@ -12,6 +12,7 @@ import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { rangeOfDay } from '../../range.ts';
 import { formatUtcDate, monthOptions } from '../../times.ts';
 import { monthsSince } from './daily-balance.ts';
 import { type JournalRow, monthJournal } from './month-journal.ts';
@@ -146,8 +147,7 @@ function Change({ row: { change, balance, entry } }: { row: JournalRow }) {
 /** Usage leads to the requests of its day. On a phone, the time has no column of its own. */
 function Kind({ row, accountId }: { row: JournalRow; accountId: string | null }) {
   const { day, entry } = row;
-  const span = { period: 'custom', since: `${day}T00:00:00.000Z`, until: `${day}T23:59:59.999Z` };
-  const search = { ...span, ...(accountId !== null && { account: accountId }) };
+  const search = { range: rangeOfDay(day), ...(accountId !== null && { account: accountId }) };
   return (
     <Stack gap={0}>
       {entry === null ? (

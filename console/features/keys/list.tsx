@@ -12,9 +12,8 @@ import { AccountFilter, FilterBar, SearchFilter, SelectFilter } from '../../part
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useList } from '../../queries.ts';
-
-const DAYS_SHOWN = 30;
 
 export function KeyList() {
   const me = useMe();
@@ -22,13 +21,18 @@ export function KeyList() {
   const sorting = useSorting('created', 'asc');
   const rows = useList('/keys', { query: { account, status, search, sort: sorting.by, order: sorting.order } });
   const names = useNames(rows.rows.map((key) => ({ account: key.account, key: null })));
-  const costs = useCosts('key', DAYS_SHOWN, { query: { account } });
+  const costs = useCosts('key', { query: { account } });
   return (
     <>
       <PageHead
         title="API keys"
         text="Keys authenticate API requests. Each key has its own limits."
-        actions={me.role !== 'viewer' && <CreateButton account={account} />}
+        actions={
+          <>
+            <RangeFilter />
+            {me.role !== 'viewer' && <CreateButton account={account} />}
+          </>
+        }
       />
       <KeyFilters />
       <DataTable
@@ -90,7 +94,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     }),
     {
       name: 'cost',
-      label: 'Cost (30 days, UTC)',
+      label: costs.label,
       align: 'right',
       show: (key) => <CostCell apiKey={key} costs={costs} />,
     },

@@ -1,24 +1,15 @@
 // The filters of the list of requests, one of which opens a request by its id.
 
-import { Select } from '@mantine/core';
 import { readAmount } from '../../amounts.ts';
 import type { Filters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { foundKeys, foundPeople, TimeFilter } from '../../parts/fields.tsx';
+import { foundKeys, foundPeople } from '../../parts/fields.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
+import { RangeFields } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { costOf, isRequestId, type Period, periodMs, periodOf, tagOf } from './query.ts';
-
-const periodLabels = {
-  all: 'All time',
-  hour: 'Last hour',
-  day: 'Last 24 hours',
-  week: 'Last 7 days',
-  month: 'Last 30 days',
-  custom: 'Custom range',
-};
+import { costOf, isRequestId, tagOf } from './query.ts';
 
 const LIST_MAX = 1_000;
 
@@ -30,7 +21,7 @@ const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'All errors' });
 export function UsageFilters({ filters }: { filters: Filters }) {
   return (
     <FilterChips filters={useUsageFilters(filters.values)}>
-      <PeriodFilter filters={filters} />
+      <RangeFields />
     </FilterChips>
   );
 }
@@ -111,28 +102,4 @@ function useRequestFilter(): ListFilter {
   const goTo = useGoTo();
   const onApply = (id: string) => void (id !== '' && goTo(pathOf.request(id)));
   return { kind: 'text', name: 'request', label: 'Request ID', placeholder: 'req_…', faultOf: requestFault, onApply };
-}
-
-function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
-  const period = periodOf(values);
-  const offered: Period[] = ['all', ...(Object.keys(periodMs) as (keyof typeof periodMs)[]), 'custom'];
-  const choose = (chosen: string | null) =>
-    set({ period: chosen === 'all' ? null : chosen, ...(chosen !== 'custom' && { since: null, until: null }) });
-  return (
-    <>
-      <Select
-        label="Time range"
-        data={offered.map((value) => ({ value, label: periodLabels[value] }))}
-        value={period}
-        onChange={choose}
-        allowDeselect={false}
-      />
-      {period === 'custom' && (
-        <>
-          <TimeFilter name="since" label="From" also={{ period: 'custom' }} />
-          <TimeFilter name="until" label="To" also={{ period: 'custom' }} />
-        </>
-      )}
-    </>
-  );
 }

@@ -17,6 +17,7 @@ import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { rangeOfDay } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
 
@@ -251,8 +252,7 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
   const searchOf = (row: UsageTotalShape): Record<string, string> => {
     if (grouping === 'tag') return { ...others, tag: `${tagName.toLowerCase()}:${row.tag}` };
     if (grouping !== 'day') return { ...others, [grouping]: row[grouping] ?? '' };
-    const start = `${row.day}T00:00:00.000Z`;
-    return { ...others, period: 'custom', since: start, until: `${row.day}T23:59:59.999Z` };
+    return { ...others, range: rangeOfDay(row.day ?? '') };
   };
   const columns: Column<UsageTotalShape>[] = [
     {
