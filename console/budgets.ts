@@ -2,7 +2,7 @@
 
 import type { AccountShape } from '../src/admin-api/shapes.ts';
 import { windowLengths, windowTexts } from './labels.ts';
-import { formatMoney } from './money.ts';
+import { formatExactMoney } from './money.ts';
 
 type Budget = NonNullable<AccountShape['person_budget']>;
 type Window = Budget['limits'][number]['window'];
@@ -36,7 +36,7 @@ export const budgetFields = windowLengths.map((window) => `budget.${window}`);
 /** "$5.00 per day, $50.00 per month (warns only)". */
 export function budgetText(budget: Budget | null): string {
   if (budget === null) return 'None';
-  const limits = budget.limits.map(({ window, limit }) => `${formatMoney(limit)} ${windowTexts[window]}`);
+  const limits = budget.limits.map(({ window, limit }) => `${formatExactMoney(limit)} ${windowTexts[window]}`);
   return `${limits.join(', ')}${budget.stops ? '' : ' (warns only)'}`;
 }
 

@@ -32,6 +32,8 @@ import type {
   HoldShape,
   ImportedPeopleShape,
   IncidentListShape,
+  IntegrationShape,
+  IntegrationTestShape,
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
@@ -178,6 +180,8 @@ export interface Endpoints {
   'POST /providers/{name}/test': ProviderTestShape;
   'GET /providers/{name}/models': OfferedModelsShape;
   'POST /providers/{name}/models': SoldModelsShape;
+  'GET /integrations': { data: IntegrationShape[] };
+  'POST /integrations/{id}/test': IntegrationTestShape;
   'POST /price-changes': PlannedPriceShape;
   'POST /price-changes/cancel': CanceledPriceShape;
   'GET /provider-presets': { data: ProviderPresetShape[] };

@@ -36,11 +36,6 @@ export function formatMs(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** The UTC day on which a period of `days` days that ends today starts: "2026-11-01". */
-export function dayBefore(days: number): string {
-  return new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
-}
-
 /** Parses "1.5" to units of 10^-digits. Null for an invalid decimal or one with more digits. */
 export function readDecimal(text: string | undefined, digits: number): bigint | null {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text ?? '');

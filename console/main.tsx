@@ -14,7 +14,14 @@ import {
 } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, RouterProvider } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  RouterProvider,
+  retainSearchParams,
+} from '@tanstack/react-router';
 import { StrictMode, useLayoutEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, loadPage } from './api.ts';
@@ -69,7 +76,12 @@ const theme = createTheme({
   },
 });
 
-const root = createRootRoute({ notFoundComponent: NotFoundPage, errorComponent: FailedPage });
+const root = createRootRoute({
+  notFoundComponent: NotFoundPage,
+  errorComponent: FailedPage,
+  // Links and the navigation keep the time range of the page.
+  search: { middlewares: [retainSearchParams<{ range?: string }>(['range'])] },
+});
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell, errorComponent: FailedPage });
 const outside = createRoute({ getParentRoute: () => root, id: 'outside', component: PublicShell });
 

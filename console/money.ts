@@ -1,17 +1,38 @@
-// The rule by which amounts are shown: rounded half away from zero to cents, and below one dollar to the third significant
-// digit, so that no positive amount is shown as zero. A column has the same digits in each row. A sum and its parts have
-// as many digits as it takes for the shown parts to add up to the shown sum. Pure; the API sends exact decimal strings.
+// The rule by which amounts are shown: totals in cents, amounts of one request to four significant digits, amounts that
+// somebody entered as they are. The exact amount is beside each, on hover and in CSV files. Pure; the API sends exact
+// decimal strings.
 
 import { printDecimal, readDecimal } from './figures.ts';
 
 const NANO_DIGITS = 9;
 const NANO_PER_USD = 10n ** 9n;
 const CENT_DIGITS = 2;
-const SIGNIFICANT_DIGITS = 3;
+const SIGNIFICANT_DIGITS = 4;
+/** More than any amount has: a token may cost less than a nanodollar. */
+const DIGITS_MAX = 24;
 
-/** "$1,234.57" and "$0.000123"; with at least `digitsLeast` fraction digits. */
-export function formatMoney(usd: string, digitsLeast = CENT_DIGITS): string {
-  return printMoney(nanoOf(usd), Math.max(roundedDigits(usd), digitsLeast));
+/** Which of the rules an amount follows. */
+export type Precision = 'total' | 'request' | 'exact';
+
+export function formatAmount(usd: string, precision: Precision): string {
+  if (precision === 'request') return formatRequestMoney(usd);
+  return precision === 'total' ? formatMoney(usd) : formatExactMoney(usd);
+}
+
+/** A total: "$1,234.57", and "<$0.01" instead of zero. */
+export function formatMoney(usd: string): string {
+  const units = unitsOf(usd);
+  const shown = roundTo(units, CENT_DIGITS);
+  if (shown === 0n && units !== 0n) return units < 0n ? '>−$0.01' : '<$0.01';
+  return formatExactMoney(printDecimal(shown, DIGITS_MAX));
+}
+
+/** An amount of one request: "$0.001813", "$12.35". */
+export function formatRequestMoney(usd: string): string {
+  const units = unitsOf(usd);
+  const length = (units < 0n ? -units : units).toString().length;
+  const digits = Math.max(CENT_DIGITS, DIGITS_MAX - length + SIGNIFICANT_DIGITS);
+  return formatExactMoney(printDecimal(roundTo(units, digits), DIGITS_MAX));
 }
 
 /** "$1,234.567" with all digits, and at least `digitsLeast` fraction digits. Accepts any number of digits. */
@@ -24,8 +45,8 @@ export function formatExactMoney(usd: string, digitsLeast = CENT_DIGITS): string
 /** How a chart of amounts, which are floating-point numbers, labels its axis and its values. */
 export const chartFormats = {
   /** The labels of an axis have the same digits, which its steps need: they are at least a fourth of `most`. */
-  format: (usd: number, most = 0) => formatMoney(usd.toFixed(NANO_DIGITS), stepDigits(most / 4)),
-  formatValue: (usd: number) => formatExactMoney(usd.toFixed(NANO_DIGITS)),
+  format: (usd: number, most = 0) => formatExactMoney(usd.toFixed(stepDigits(most / 4)), stepDigits(most / 4)),
+  formatValue: (usd: number) => formatRequestMoney(usd.toFixed(NANO_DIGITS)),
 };
 
 /** The fraction digits of a step of an axis, which has at most two significant digits. */
@@ -33,36 +54,9 @@ function stepDigits(usd: number): number {
   return usd > 0 ? Math.min(NANO_DIGITS, Math.max(CENT_DIGITS, 1 - Math.floor(Math.log10(usd)))) : CENT_DIGITS;
 }
 
-/** The fraction digits of a column of rounded amounts: as many as the one that needs the most. */
-export function roundedDigitsOf(amounts: readonly (string | null)[]): number {
-  return Math.max(CENT_DIGITS, ...amounts.map((usd) => (usd === null ? 0 : roundedDigits(usd))));
-}
-
-/** The highest number of fraction digits of these amounts, which may have more than nine. */
-export function digitsOf(amounts: readonly (string | null)[]): number {
-  return Math.max(0, ...amounts.map((usd) => /\.(\d*[1-9])0*$/.exec(usd ?? '')?.[1]?.length ?? 0));
-}
-
-export interface Sum {
-  /** A part that is subtracted is negative. */
-  parts: readonly string[];
-  sum: string;
-}
-
-/**
- * The fewest fraction digits on which the rounded parts of each sum add up to it, rounded. If the parts are not all of
- * their sum, the digits that show every amount exactly.
- */
-export function sumDigitsOf(sums: readonly Sum[]): number {
-  const all = sums.flatMap(({ parts, sum }) => [...parts, sum]);
-  const digitsMost = Math.max(CENT_DIGITS, digitsOf(all));
-  const exact = sums.map(({ parts, sum }) => ({ parts: parts.map(nanoOf), sum: nanoOf(sum) }));
-  const agree = (digits: number) =>
-    exact.every(({ parts, sum }) => totalOf(parts.map((nano) => roundTo(nano, digits))) === roundTo(sum, digits));
-  if (!agree(NANO_DIGITS)) return digitsMost;
-  let digits = roundedDigitsOf(all);
-  while (digits < digitsMost && !agree(digits)) digits++;
-  return digits;
+/** The highest number of fraction digits of these rates. */
+export function digitsOf(rates: readonly (string | null)[]): number {
+  return Math.max(0, ...rates.map((usd) => /\.(\d*[1-9])0*$/.exec(usd ?? '')?.[1]?.length ?? 0));
 }
 
 /** The exact sum of amounts. */
@@ -93,7 +87,7 @@ export function percentOf(used: string, limit: string): number {
   return whole <= 0n ? 100 : Number((nanoOf(used) * 10_000n) / whole) / 100;
 }
 
-const RATE_DIGITS = 12;
+export const RATE_DIGITS = 12;
 const MULTIPLIER_DIGITS = 6;
 
 /** "$3.00", "$0.003625": exact, because a rate is multiplied by millions. */
@@ -111,24 +105,15 @@ function totalOf(nanos: readonly bigint[]): bigint {
   return nanos.reduce((all, nano) => all + nano, 0n);
 }
 
-/** Cents, or the place of the third significant digit below one dollar, without zeros at the end. */
-function roundedDigits(usd: string): number {
-  const nano = nanoOf(usd);
-  const size = nano < 0n ? -nano : nano;
-  if (size === 0n || size >= NANO_PER_USD) return CENT_DIGITS;
-  const digits = Math.min(NANO_DIGITS, NANO_DIGITS - size.toString().length + SIGNIFICANT_DIGITS);
-  return Math.max(CENT_DIGITS, digitsOf([usdOf(roundTo(size, digits))]));
+function unitsOf(usd: string): bigint {
+  return readDecimal(usd, DIGITS_MAX) ?? 0n;
 }
 
-/** Rounds nanodollars half away from zero. */
-function roundTo(nano: bigint, digits: number): bigint {
-  if (digits >= NANO_DIGITS) return nano;
-  const unit = 10n ** BigInt(NANO_DIGITS - digits);
-  const size = nano < 0n ? -nano : nano;
+/** Rounds half away from zero. */
+function roundTo(units: bigint, digits: number): bigint {
+  if (digits >= DIGITS_MAX) return units;
+  const unit = 10n ** BigInt(DIGITS_MAX - digits);
+  const size = units < 0n ? -units : units;
   const rounded = ((size + unit / 2n) / unit) * unit;
-  return nano < 0n ? -rounded : rounded;
-}
-
-function printMoney(nano: bigint, digits: number): string {
-  return formatExactMoney(usdOf(roundTo(nano, digits)), digits);
+  return units < 0n ? -rounded : rounded;
 }

@@ -13,8 +13,9 @@ import {
 import { useRef } from 'react';
 import { call, type Query } from './api.ts';
 import type { AnswerOf, Endpoints, GetPath, ListPath, RowOf } from './endpoints.ts';
-import { dayBefore } from './figures.ts';
 import { nanoOf } from './money.ts';
+import { useRange } from './parts/range.tsx';
+import { costLabel, rangeQuery } from './range.ts';
 import { markEditsSaved } from './unsaved.ts';
 
 interface GetOptions {
@@ -92,26 +93,25 @@ export function rowsOf<Row>(answer: UseQueryResult<{ data: Row[] }>): Rows<Row> 
 const COST_GROUPS_MAX = 1_000;
 
 export interface Costs {
+  /** The name of its column. */
+  label: string;
   /** "0" without usage; null while it is unknown, for example because there are more groups than the report lists, or totals that do not name theirs. */
   of: (id: string) => string | null;
   /** The highest cost of a group. */
   most: string;
 }
 
-/** The cost of each model, key, account, provider or group in the last `days` days, for columns of lists. */
-export function useCosts(
-  groupBy: 'model' | 'key' | 'account' | 'provider' | 'group',
-  days: number,
-  options: GetOptions = {},
-): Costs {
-  const query = { ...options.query, group_by: groupBy, since: dayBefore(days), limit: COST_GROUPS_MAX };
+/** The cost of each model, key, account, provider or group in the time range of the page, for columns of lists. */
+export function useCosts(groupBy: 'model' | 'key' | 'account' | 'provider' | 'group', options: GetOptions = {}): Costs {
+  const range = useRange();
+  const query = { ...options.query, group_by: groupBy, ...rangeQuery(range), limit: COST_GROUPS_MAX };
   const totals = useGet('/usage/totals', { ...options, query }).data;
   const costs = new Map(totals?.data.map((row) => [row[groupBy], row.cost]));
   const isComplete = totals !== undefined && totals.groups <= totals.data.length;
   // Before the totals knew providers and groups, any of them may have had a part.
   const isAttributed = nanoOf(costs.get(null) ?? '0') === 0n;
   const of = (id: string) => (isAttributed ? (costs.get(id) ?? (isComplete ? '0' : null)) : null);
-  return { of, most: totals?.data[0]?.cost ?? '0' };
+  return { label: costLabel(range), of, most: totals?.data[0]?.cost ?? '0' };
 }
 
 interface ChangeOptions<Answer> {

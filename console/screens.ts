@@ -2,6 +2,7 @@
 // on demand.
 
 import type { ComponentType } from 'react';
+import type { MeShape } from '../src/admin-api/shapes.ts';
 import type { IconName } from './parts/link.tsx';
 
 type Role = 'operator' | 'viewer' | 'owner' | 'member';
@@ -12,6 +13,8 @@ export interface Screen {
   load: Load;
   /** The roles that see the page. The admin API decides what they can do there. */
   roles: readonly Role[];
+  /** It only shows what the operator may hide from accounts. */
+  shows?: MeShape['hidden'][number];
   /** Its entry in the navigation, if any. */
   nav?: { section: NavSection; label: string; icon: IconName };
 }
@@ -27,6 +30,11 @@ const keyCreators: readonly Role[] = ['operator', 'owner', 'member'];
 const accountManagers: readonly Role[] = ['operator', 'owner'];
 const holdersOfKeys: readonly Role[] = ['owner', 'member'];
 const ownersOnly: readonly Role[] = ['owner'];
+
+/** Whether the user sees the page. */
+export function isShown({ roles, shows }: Screen, { role, hidden }: Pick<MeShape, 'role' | 'hidden'>): boolean {
+  return roles.includes(role) && (shows === undefined || !hidden.includes(shows));
+}
 
 export const screens: readonly Screen[] = [
   {
@@ -145,6 +153,7 @@ export const screens: readonly Screen[] = [
     path: '/groups',
     load: async () => (await import('./features/groups/list.tsx')).GroupList,
     roles: everyone,
+    shows: 'group',
     nav: { section: 'catalog', label: 'Groups', icon: 'layers' },
   },
   {
@@ -260,6 +269,12 @@ export const screens: readonly Screen[] = [
     load: async () => (await import('./features/settings/list.tsx')).SettingList,
     roles: installation,
     nav: { section: 'administration', label: 'Settings', icon: 'sliders' },
+  },
+  {
+    path: '/integrations',
+    load: async () => (await import('./features/integrations/list.tsx')).IntegrationList,
+    roles: installation,
+    nav: { section: 'administration', label: 'Integrations', icon: 'plug' },
   },
   {
     path: '/destinations',

@@ -30,7 +30,7 @@ import { LeaveGuard } from './parts/leave-guard.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
 import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
 import { TimesMenu } from './parts/times.tsx';
-import { type NavSection, type Screen, screens } from './screens.ts';
+import { isShown, type NavSection, type Screen, screens } from './screens.ts';
 import { leave } from './unsaved.ts';
 
 const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
@@ -131,8 +131,8 @@ function useScreen(): Screen | undefined {
 }
 
 function NavLinks({ section, pathname }: { section: NavSection; pathname: string }) {
-  const { role } = useMe();
-  const shown = screens.filter((screen) => screen.nav?.section === section && screen.roles.includes(role));
+  const me = useMe();
+  const shown = screens.filter((screen) => screen.nav?.section === section && isShown(screen, me));
   if (shown.length === 0) return null;
   return (
     <Box mb="sm">

@@ -6,37 +6,42 @@ const MONTH_MS = 30 * DAY_MS;
 
 const styles = {
   /** "Nov 22, 2026, 11:26 PM" */
-  short: { year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
+  short: { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
   /** "Nov 22, 2026, 11:26:05 PM" */
-  precise: { dateStyle: 'medium', timeStyle: 'medium' },
-  /** "Nov 22, 11:26:05 PM" */
-  row: { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  precise: { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit' },
   /** "Nov 22, 11:26 PM" */
-  moment: { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
-  /** "Sun 11 PM" */
-  hour: { weekday: 'short', hour: '2-digit', minute: '2-digit' },
+  moment: { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' },
+  /** "Nov 22, 11:26:05 PM" */
+  preciseMoment: { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit' },
+  /** "Sun 11:26 PM" */
+  hour: { weekday: 'short', hour: 'numeric', minute: '2-digit' },
   /** "11:26 PM" */
-  time: { hour: '2-digit', minute: '2-digit' },
+  time: { hour: 'numeric', minute: '2-digit' },
   /** "Nov 22" */
   day: { month: 'short', day: 'numeric' },
+  /** "Nov 22, 2026" */
+  date: { year: 'numeric', month: 'short', day: 'numeric' },
+  /** "November 2026" */
+  month: { year: 'numeric', month: 'long' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
 type TimeStyle = keyof typeof styles;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Shows a moment, in milliseconds or ISO 8601, in the language of the device. */
+/** Shows a moment, in milliseconds or ISO 8601, in the form of the console's language. */
 export function formatTime(at: number | string, style: TimeStyle, zone: string): string {
   const name = `${style} ${zone}`;
-  const format = formats.get(name) ?? new Intl.DateTimeFormat(undefined, { ...styles[style], timeZone: zone });
+  const format = formats.get(name) ?? new Intl.DateTimeFormat('en-US', { ...styles[style], timeZone: zone });
   formats.set(name, format);
   return format.format(new Date(at));
 }
 
-/** Omits the current year. */
-export function formatRowTime(at: string, nowMs: number, zone: string): string {
+/** How every moment is shown: without the current year, and with seconds where they matter. */
+export function formatMoment(at: string, nowMs: number, zone: string, isPrecise = false): string {
   const isThisYear = isoDay(Date.parse(at), zone).slice(0, 4) === isoDay(nowMs, zone).slice(0, 4);
-  return formatTime(at, isThisYear ? 'row' : 'precise', zone);
+  if (isThisYear) return formatTime(at, isPrecise ? 'preciseMoment' : 'moment', zone);
+  return formatTime(at, isPrecise ? 'precise' : 'short', zone);
 }
 
 /** Shows a whole UTC day, "2026-11-22" or its first moment, as "Nov 22". */
@@ -44,7 +49,29 @@ export function formatUtcDay(day: string): string {
   return formatTime(day, 'day', 'UTC');
 }
 
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+/** The start of a step of a chart: days are in UTC. `isComplete` adds the day to a time. */
+export function formatStep(at: string, step: string, zone: string, isComplete = false): string {
+  return step === 'day'
+    ? formatUtcDay(at)
+    : formatTime(at, isComplete ? 'moment' : step === 'hour' ? 'hour' : 'time', zone);
+}
+
+/** Shows a whole UTC day, "2026-11-22" or one of its moments, as "Nov 22, 2026". */
+export function formatUtcDate(day: string): string {
+  return formatTime(day.slice(0, 10), 'date', 'UTC');
+}
+
+/** Shows a UTC month, "2026-11", as "November 2026". */
+export function formatUtcMonth(month: string): string {
+  return formatTime(`${month}-01`, 'month', 'UTC');
+}
+
+/** UTC months as options of a select. */
+export function monthOptions(months: readonly string[]): { value: string; label: string }[] {
+  return months.map((month) => ({ value: month, label: formatUtcMonth(month) }));
+}
+
+const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto' });
 const steps: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
   ['hour', 3_600_000],

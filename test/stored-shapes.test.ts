@@ -90,6 +90,7 @@ const released: Readonly<Record<number, string>> = {
   25: 'c4a8019f3bcf988f',
   26: 'fc5b54505d2b1c51',
   27: 'be6db24612e60ada',
+  28: '213d2fd513daa9bd',
 };
 
 test('a migration never changes', () => {

@@ -1,6 +1,6 @@
 // The budget of a person and how much of it remains, and the fields of a budget.
 
-import { SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, Switch, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { PersonBudgetShape } from '../../src/admin-api/shapes.ts';
 import { windowLabels } from '../budgets.ts';
@@ -9,6 +9,7 @@ import { useMe } from '../me.tsx';
 import { formatMoney } from '../money.ts';
 import { useNames } from '../names.ts';
 import { useGet } from '../queries.ts';
+import { AmountField } from './amount-field.tsx';
 import { UsedBar } from './money.tsx';
 import { FailureNotice, Hint, Section } from './page.tsx';
 import { When } from './times.tsx';
@@ -98,10 +99,9 @@ export function BudgetFields({ form }: BudgetFieldsProps) {
     <>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
         {windowLengths.map((window) => (
-          <TextInput
+          <AmountField
             key={window}
             label={windowLabels[window]}
-            inputMode="decimal"
             placeholder="No limit"
             autoComplete="off"
             {...form.getInputProps(`budget.${window}`)}

@@ -5,7 +5,7 @@ import { Button, Card, Group, Menu, Stack, Table, UnstyledButton } from '@mantin
 import { useLocalStorage } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { countFilters, type Order, type Sorting, useFilters } from '../filters.ts';
-import { digitsOf, roundedDigitsOf } from '../money.ts';
+import { digitsOf, type Precision } from '../money.ts';
 import type { Rows } from '../queries.ts';
 import { StatusBadge } from './badges.tsx';
 import { ActionButton, Icon, TextLink, useGoTo } from './link.tsx';
@@ -17,15 +17,10 @@ export interface Column<Row> {
   /** Unique within the table. */
   name: string;
   label: string;
-  /** `digits` are the fraction digits of the amounts of the column. */
+  /** `digits` are the fraction digits of the rates of the column. */
   show: (row: Row, digits: number) => ReactNode;
-  /** The amount of a row, for columns of amounts: all are shown with the same fraction digits. */
-  usd?: (row: Row) => string | null | undefined;
-  /**
-   * The fraction digits of the amounts, at least. 'exact' shows all digits of each amount, which the parts of a sum need
-   * if the page shows it.
-   */
-  digits?: number | 'exact' | undefined;
+  /** The rate of a row, for columns of rates: all are shown with the same fraction digits. */
+  rate?: (row: Row) => string | null | undefined;
   align?: 'left' | 'right' | 'center';
   /** Hidden below this width: "sm" hides it on phones, "lg" also on small screens. A user who chooses it sees it. */
   from?: 'xs' | 'sm' | 'md' | 'lg';
@@ -45,34 +40,32 @@ interface SortBy {
   first: Order;
 }
 
-type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title' | 'digits' | 'total' | 'sort'>;
+type Look<Row> = Pick<Column<Row>, 'from' | 'choice' | 'title' | 'total' | 'sort'>;
 
 export function moneyColumn<Row>(
   name: string,
   label: string,
   usd: (row: Row) => string | null | undefined,
-  look: Look<Row> = {},
+  { precision, ...look }: Look<Row> & { precision?: Precision } = {},
 ): Column<Row> {
-  const show = (row: Row, digits: number) => <Money usd={usd(row)} digits={digits} />;
-  return { name, label, align: 'right', usd, show, ...look };
+  const show = (row: Row) => <Money usd={usd(row)} {...(precision !== undefined && { precision })} />;
+  return { name, label, align: 'right', show, ...look };
 }
 
 /** A column of exact rates. */
 export function rateColumn<Row>(
   name: string,
   label: string,
-  usd: (row: Row) => string | null | undefined,
+  rate: (row: Row) => string | null | undefined,
   look: Look<Row> = {},
 ): Column<Row> {
-  const show = (row: Row, digits: number) => <Rate usd={usd(row)} digits={digits} />;
-  return { name, label, align: 'right', usd, digits: 'exact', show, ...look };
+  const show = (row: Row, digits: number) => <Rate usd={rate(row)} digits={digits} />;
+  return { name, label, align: 'right', rate, show, ...look };
 }
 
-/** The fraction digits of the amounts of a column. */
-function digitsOfColumn<Row>({ usd, digits = 0 }: Column<Row>, rows: readonly Row[]): number {
-  if (usd === undefined) return 0;
-  const amounts = rows.map((row) => usd(row) ?? null);
-  return digits === 'exact' ? digitsOf(amounts) : Math.max(digits, roundedDigitsOf(amounts));
+/** The fraction digits of the rates of a column. */
+function digitsOfColumn<Row>({ rate }: Column<Row>, rows: readonly Row[]): number {
+  return rate === undefined ? 0 : digitsOf(rows.map((row) => rate(row) ?? null));
 }
 
 export function timeColumn<Row>(

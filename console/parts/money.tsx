@@ -1,20 +1,19 @@
 // How amounts, rates and used limits are shown, with the exact amount on hover.
 
 import { Group, Progress, Stack, Text, type TextProps } from '@mantine/core';
-import { formatExactMoney, formatMoney, formatRate, percentOf } from '../money.ts';
+import { formatAmount, formatExactMoney, formatMoney, formatRate, type Precision, percentOf } from '../money.ts';
 import { Hint } from './page.tsx';
 
 interface MoneyProps extends TextProps {
   usd: string | null | undefined;
-  /** The fraction digits of the other amounts of a column or sum, at least. */
-  digits?: number | undefined;
-  /** Shows all digits. */
-  isExact?: boolean;
+  precision?: Precision;
+  /** Shows the sign of a positive amount. */
+  isSigned?: boolean;
   /** Shown for a missing amount. */
   none?: string;
 }
 
-export function Money({ usd, digits, isExact = false, none = '–', ...text }: MoneyProps) {
+export function Money({ usd, precision = 'total', isSigned = false, none = '–', ...text }: MoneyProps) {
   if (usd === null || usd === undefined)
     return (
       <Text component="span" inherit c="dimmed" {...text}>
@@ -22,8 +21,9 @@ export function Money({ usd, digits, isExact = false, none = '–', ...text }: M
       </Text>
     );
   return (
-    <Text component="span" inherit className="tabular" title={`${usd} USD`} {...text}>
-      {isExact ? formatExactMoney(usd, digits) : formatMoney(usd, digits)}
+    <Text component="span" inherit className="tabular" title={formatExactMoney(usd)} {...text}>
+      {isSigned && /^[^-]*[1-9]/.test(usd) && '+'}
+      {formatAmount(usd, precision)}
     </Text>
   );
 }
@@ -54,15 +54,13 @@ interface UsedBarProps {
   period?: string;
   /** At least. */
   widthPx?: number;
-  /** The fraction digits of the amounts beside it, at least. */
-  digits?: number;
 }
 
-export function UsedBar({ used, limit, label, period, widthPx, digits }: UsedBarProps) {
+export function UsedBar({ used, limit, label, period, widthPx }: UsedBarProps) {
   if (limit === null)
     return (
       <Hint className="tabular">
-        <Money usd={used} digits={digits} /> used, no limit
+        <Money usd={used} /> used, no limit
       </Hint>
     );
   const percent = percentOf(used, limit);
@@ -76,8 +74,11 @@ export function UsedBar({ used, limit, label, period, widthPx, digits }: UsedBar
         />
       </Progress.Root>
       <Group gap="xs" justify="space-between" wrap="nowrap">
-        <Text size="xs" title={`${used} / ${limit} USD`}>
-          <span className="tabular">{`${formatMoney(used, digits)} of ${formatMoney(limit, digits)}`}</span>
+        <Text size="xs">
+          <span
+            className="tabular"
+            title={`${formatExactMoney(used)} of ${formatExactMoney(limit)}`}
+          >{`${formatMoney(used)} of ${formatExactMoney(limit)}`}</span>
           {period !== undefined && ` ${period}`}
         </Text>
         <Hint size="xs" className="tabular">

@@ -28,6 +28,10 @@ export interface TimeChartProps {
   summary: string;
   /** Omits axes and legend. */
   isBare?: boolean;
+  /** The values are counts: the axis has no fractions. */
+  isOfCounts?: boolean;
+  /** Called with the places of the first and the last point: of a click, or Enter, they are the same; others are of a drag. */
+  onPick?: ((first: number, last: number) => void) | undefined;
 }
 
 const DrawnChart = lazy(async () => ({ default: (await import('./drawn-chart.tsx')).DrawnChart }));

@@ -3,7 +3,7 @@
 
 import { Menu, Text, TextInput, type TextInputProps } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
-import { deviceZone, formatRelative, formatRowTime, formatTime, momentOf, nameOfZone, wallText } from '../times.ts';
+import { deviceZone, formatMoment, formatRelative, formatTime, momentOf, nameOfZone, wallText } from '../times.ts';
 
 const STORED = 'turnpike-times';
 const UTC = 'UTC';
@@ -75,11 +75,9 @@ interface WhenProps {
   isRelative?: boolean;
   /** Shows seconds. */
   isPrecise?: boolean;
-  /** Shows seconds, and omits the current year. */
-  isInRow?: boolean;
 }
 
-export function When({ at, isRelative = false, isPrecise = false, isInRow = false }: WhenProps) {
+export function When({ at, isRelative = false, isPrecise = false }: WhenProps) {
   const zone = useZone();
   if (at === null || at === undefined)
     return (
@@ -88,7 +86,7 @@ export function When({ at, isRelative = false, isPrecise = false, isInRow = fals
       </Text>
     );
   const nowMs = Date.now();
-  const shown = isInRow ? formatRowTime(at, nowMs, zone) : formatTime(at, isPrecise ? 'precise' : 'short', zone);
+  const shown = formatMoment(at, nowMs, zone, isPrecise);
   const title = `${formatTime(at, 'precise', zone)} (${nameOfZone(zone)}) · ${at}`;
   return (
     <Text component="time" inherit dateTime={at} title={title} className="tabular">

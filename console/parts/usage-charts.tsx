@@ -1,19 +1,20 @@
-// Daily tokens and cost of one model or account, with totals.
+// Tokens and cost of one model or account over the time range, with totals.
 
-import { Group, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
 import type { Query } from '../api.ts';
-import { countOf, dayBefore, formatCompact, toChartNumber } from '../figures.ts';
+import { countOf, formatCompact, toChartNumber } from '../figures.ts';
 import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
-import { formatUtcDay } from '../times.ts';
+import { rangeQuery, type Step } from '../range.ts';
+import { formatStep } from '../times.ts';
+import { splitTokens, tokenKinds } from '../tokens.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
+import { RangeFilter, usePickBuckets, useRange, useRangeText } from './range.tsx';
 import { TimeChart } from './time-chart.tsx';
-
-const PERIODS = [7, 30, 90] as const;
+import { useZone } from './times.tsx';
 
 interface UseOverTimeProps {
   /** The filter of the usage reports: { model } or { account }. */
@@ -21,23 +22,11 @@ interface UseOverTimeProps {
 }
 
 export function UseOverTime({ of }: UseOverTimeProps) {
-  const [days, setDays] = useState<number>(30);
-  const since = dayBefore(days);
-  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...of, step: 'day', since } });
+  const range = useRange();
+  const { step } = range;
+  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...of, ...rangeQuery(range), step } });
   return (
-    <Section
-      title="Usage"
-      text={`Last ${days} days, by day (UTC)`}
-      aside={
-        <SegmentedControl
-          size="xs"
-          aria-label="Period"
-          value={String(days)}
-          onChange={(value) => setDays(Number(value))}
-          data={PERIODS.map((count) => ({ value: String(count), label: `${count} days` }))}
-        />
-      }
-    >
+    <Section title="Usage" text={useRangeText()} aside={<RangeFilter />}>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
       {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} />}
     </Section>
@@ -49,10 +38,12 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
   const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
-  if (messages === 0) return <Hint>{`No requests in this period${rejected}.`}</Hint>;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
-  const points = timeline.data.map(pointOf);
+  const zone = useZone();
+  const pick = usePickBuckets(timeline.data, of);
+  if (messages === 0) return <Hint>{`No requests in this period${rejected}.`}</Hint>;
+  const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
   return (
     <Stack>
       <Group justify="space-between">
@@ -72,21 +63,20 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
           <TimeChart
             kind="bar"
             isStacked
+            isOfCounts
+            onPick={pick}
             heightPx={200}
             summary={summary}
             format={formatCompact}
             points={points}
-            series={[
-              { name: 'input', label: 'Input', color: 'blue.6' },
-              { name: 'cache', label: 'Cache', color: 'cyan.4' },
-              { name: 'output', label: 'Output', color: 'orange.6' },
-            ]}
+            series={[...tokenKinds]}
           />
         </Stack>
         <Stack gap={4}>
           <Hint size="xs">Cost (USD)</Hint>
           <TimeChart
             kind="bar"
+            onPick={pick}
             heightPx={200}
             summary={summary}
             {...chartFormats}
@@ -99,12 +89,10 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   );
 }
 
-function pointOf(bucket: UsageBucketShape) {
+function pointOf(bucket: UsageBucketShape, step: Step, zone: string) {
   return {
-    at: formatUtcDay(bucket.at),
-    input: bucket.input_tokens,
-    cache: bucket.cache_read_input_tokens + bucket.cache_creation_input_tokens,
-    output: bucket.output_tokens,
+    at: formatStep(bucket.at, step, zone),
+    ...splitTokens(bucket),
     cost: toChartNumber(bucket.cost),
   };
 }

@@ -4,7 +4,7 @@ import { Group } from '@mantine/core';
 import { useFilters } from '../filters.ts';
 import { ButtonLink } from './link.tsx';
 
-const KEPT = ['account', 'key', 'period', 'since', 'until'] as const;
+const KEPT = ['account', 'key'] as const;
 
 export function UsageTabs({ current }: { current: 'accepted' | 'rejected' }) {
   const { values } = useFilters();

@@ -491,7 +491,7 @@ function firstCredit(body: z.output<typeof createBody>): FirstCredit | null {
 }
 
 /** The account and its terms after a change; absent members stay. */
-function changedAccount(
+export function changedAccount(
   { account, meters }: AccountWithMeters,
   body: z.output<typeof changeBody>,
 ): { account: Account; terms: AccountTerms } {

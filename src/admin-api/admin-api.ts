@@ -5,11 +5,13 @@ import { errorResponse } from '../http/http.ts';
 import type { AdmitIdentity } from './admit-identity.ts';
 import { requireInstallation } from './authenticate.ts';
 import type { AdminDependencies } from './dependencies.ts';
+import type { AddPaidGroup } from './paid-groups.ts';
 
 export type {
   AdminAnswered,
   AdminDependencies,
   AdminMove,
+  Integrations,
   PaymentService,
   Principal,
   ProviderHealth,
@@ -31,11 +33,13 @@ export interface AdminApi {
   requireInstallation(request: Request, address: string): Promise<void>;
   /** Decides whether a person may sign in whom an issuer of OpenID Connect verified, and as whom. */
   admitIdentity: AdmitIdentity;
+  /** Adds the group of a paid recharge to its account. */
+  addPaidGroup: AddPaidGroup;
 }
 
 /** The admin API of a process. Its routes are loaded with the first request that needs them: their libraries need 8 MB. */
 export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
-  let loading: Promise<Pick<AdminApi, 'fetch' | 'admitIdentity'>> | null = null;
+  let loading: Promise<Pick<AdminApi, 'fetch' | 'admitIdentity' | 'addPaidGroup'>> | null = null;
   const load = () => {
     loading ??= import('./answer-requests.ts')
       .then(({ makeRoutedApi }) => makeRoutedApi(dependencies))
@@ -58,5 +62,6 @@ export function makeAdminApi(dependencies: AdminDependencies): AdminApi {
     },
     requireInstallation: (request, address) => requireInstallation(dependencies, request, address),
     admitIdentity: async (identity, address) => (await load()).admitIdentity(identity, address),
+    addPaidGroup: async (payment) => (await load()).addPaidGroup(payment),
   };
 }

@@ -25,11 +25,13 @@ import { exportScheduleRoutes } from './export-schedules.ts';
 import { exportRoutes } from './exports.ts';
 import { forecastRoutes } from './forecast.ts';
 import { incidentRoutes } from './incidents.ts';
+import { integrationRoutes } from './integrations.ts';
 import { invitationRoutes } from './invitations.ts';
 import { inviteManyRoutes } from './invite-many.ts';
 import { keyRoutes } from './keys.ts';
 import { marginRoutes } from './margin.ts';
 import { addOpenapi } from './openapi.ts';
+import { makeAddPaidGroup } from './paid-groups.ts';
 import { passwordResetRoutes } from './password-resets.ts';
 import { paymentRoutes } from './payments.ts';
 import { personRoutes } from './people.ts';
@@ -53,7 +55,9 @@ import { summaryRoutes } from './usage-summary.ts';
 import { totalRoutes } from './usage-totals.ts';
 
 /** Contains the change lock: one for a process. */
-export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, 'fetch' | 'admitIdentity'> {
+export function makeRoutedApi(
+  dependencies: AdminDependencies,
+): Pick<AdminApi, 'fetch' | 'admitIdentity' | 'addPaidGroup'> {
   const app = makeAdminApp(dependencies);
   const withChangeLock = makeChangeLock(dependencies);
   for (const route of makeRoutes(dependencies)) addRoute(app, route, dependencies, withChangeLock);
@@ -63,6 +67,7 @@ export function makeRoutedApi(dependencies: AdminDependencies): Pick<AdminApi, '
     fetch: (request, address, isOverTls = false) =>
       isScim(request.url) ? answerScim(request, address, isOverTls) : app.fetch(request, { address, isOverTls }),
     admitIdentity: makeAdmitIdentity(dependencies, withChangeLock),
+    addPaidGroup: makeAddPaidGroup(dependencies, withChangeLock),
   };
 }
 
@@ -80,6 +85,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...modelRoutes,
     ...providerRoutes,
     ...providerModelRoutes,
+    ...integrationRoutes,
     ...providerBillRoutes,
     ...summaryRoutes,
     ...marginRoutes,

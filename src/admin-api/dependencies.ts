@@ -22,7 +22,7 @@ import type { Count } from '../base/fair-limits.ts';
 import { formatId } from '../base/ids.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
-import { bounds, type OidcSettings } from '../config/config.ts';
+import { bounds, type IntegrationId, type OidcSettings } from '../config/config.ts';
 import type { DeliveryStore, DestinationStore, Mailer } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
@@ -131,6 +131,14 @@ export interface PaymentService {
   sales: PlanSales;
 }
 
+/** The services that this installation is connected to. */
+export interface Integrations {
+  /** Where each leads, without secrets; null: it is not set. */
+  places(): Promise<Record<IntegrationId, string | null>>;
+  /** Why it does not work; null: it does. Bounded in time; `to` gets the test mail. Never rejects. */
+  test(id: IntegrationId, to: string | null): Promise<string | null>;
+}
+
 export interface AdminDependencies {
   /** The program's version, for the OpenAPI document. */
   version: string;
@@ -185,6 +193,7 @@ export interface AdminDependencies {
    * an error that says why it cannot be opened.
    */
   moveAdmin(listen: string | null): AdminMove | null;
+  integrations: Integrations;
   /** The provider kinds of this version. */
   providerKinds: readonly string[];
   /** Tests a provider's connection, bounded in time. Never rejects. */

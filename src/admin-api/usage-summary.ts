@@ -7,7 +7,7 @@ import { everyone } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { amountShown, countShown, lastTimeField, timeField, timeShown } from './fields.ts';
 import { pageQuery, requesterOf } from './pages.ts';
-import { type AdminRoute, get } from './route.ts';
+import { type AdminRoute, type Call, get } from './route.ts';
 import { filterOf, isEmptyFilter, searchFilters } from './usage-filters.ts';
 import { narrowTo, tagNameField, tagNameFor, totalOf, totalSchema } from './usage-totals.ts';
 
@@ -23,6 +23,9 @@ export const summarySchema = z
       .describe(
         'Earlier records are not counted, because there are too many, or they are no longer stored; null if all that match are counted.',
       ),
+    known_since: timeShown.describe(
+      'All messages since this time are known: the creation of the account or the key, or the first day with messages if it is earlier. Without an account and a key, the creation of the first account.',
+    ),
     total: totalSchema,
     failed: countShown
       .nullable()
@@ -77,6 +80,7 @@ export const summaryRoutes: AdminRoute[] = [
         ...summary,
         isOfDays,
         countedSinceMs: summary.countedSinceMs === 0 ? null : summary.countedSinceMs,
+        knownSinceMs: Math.min(await createdAt(call, narrowed), summary.firstDayMs ?? nowMs),
         total: totalOf(summary.whole, principal),
         stepSeconds: summary.stepMs / 1000,
         data: summary.rows.map((row) => totalOf(row, principal)),
@@ -84,6 +88,18 @@ export const summaryRoutes: AdminRoute[] = [
     },
   }),
 ];
+
+/** When the key, the account or the first of all accounts was created. */
+async function createdAt(
+  call: Call,
+  { account, key }: { account: number | null; key: number | null },
+): Promise<number> {
+  const found = key === null ? null : await call.accounts.getKey(key);
+  const owner = account ?? FIRST_ACCOUNT;
+  return found?.createdAtMs ?? (await call.accounts.getAccount(owner))?.createdAtMs ?? call.clock.nowMs();
+}
+
+const FIRST_ACCOUNT = 1;
 
 function hasDailyTotals(filter: UsageFilter): boolean {
   return isEmptyFilter({ ...filter, model: null });

@@ -59,6 +59,19 @@ const bonusTiers = z
   .refine((tiers) => new Set(tiers.map((tier) => nanoOf(tier.split(':')[0] ?? ''))).size === tiers.length, {
     error: 'must not contain an amount twice',
   });
+const rechargeGroups = z
+  .array(
+    z
+      .string()
+      .regex(
+        /^(?:0|[1-9]\d{0,5})(?:\.\d{2})?: [A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+        'must be an amount in USD and the name of a group, such as "100: pro"',
+      ),
+  )
+  .max(LIST_ENTRIES_MAX)
+  .refine((steps) => new Set(steps.map((step) => nanoOf(step.split(':')[0] ?? ''))).size === steps.length, {
+    error: 'must not contain an amount twice',
+  });
 const amountText = z
   .string()
   .regex(
@@ -264,6 +277,9 @@ export const SETTINGS = {
     'least amount in USD of a recharge, in whole cents; at least 0.50',
   ),
   recharge_max: setting(rechargeAmount, '1000').describe('largest amount in USD of a recharge, in whole cents'),
+  recharge_groups: setting(rechargeGroups, []).describe(
+    'group that a paid recharge adds to its account, by the least amount in USD, such as `"100: pro"`: that of the highest step that the amount reaches, see payments.md; an empty list: none',
+  ),
   recharge_bonus: setting(bonusTiers, []).describe(
     'bonus in percent by the least amount of a recharge in USD, such as `"100: 5%"`: the highest step that the amount reaches, see payments.md; an empty list: none',
   ),

@@ -234,6 +234,8 @@ export const bounds = {
   statementsPreparedMax: 200, // prepared statements of a connection to SQLite whose texts vary
   rowsDroppedAtOnce: 200, // in one transaction, during which messages wait
   dropRestMs: 100, // between two of them: a shorter pause copies the log so often that messages slow down
+  rolledDaysReadMax: 10_000, // for one report
+  rolledUpAfterMs: 30 * 60 * 60 * 1000, // after the start of a day, when PostgreSQL allows it: its coarser totals
   dropEveryMs: 60 * 60 * 1000,
   dropAgainMs: 60_000, // when an expired month was in use
   endedSecretKeptMs: 30 * 24 * 60 * 60 * 1000, // until then a client with a replaced secret gets an error that says so
@@ -390,6 +392,11 @@ export const bounds = {
   clockBehindMsMax: 2_000,
   certificateWarningMs: 21 * 24 * 60 * 60 * 1000,
   priceChangesMax: 32, // limit for each price and each cost
+  integrationTestMsMax: 20_000,
+  integrationTestsMax: 10, // of each integration within the window
+  integrationTestsWindowMs: 10 * 60_000,
+  integrationTargetsMax: 20, // exports whose storage one test reaches
+  integrationAnswerBytesMax: 64 * 1024,
   priceEffectMs: 7 * 86_400_000, // the messages that the effect of a scheduled price covers
   priceEffectRecordsMax: 50_000, // older ones are not priced again
   priceEffectReadMsMax: 3_000,

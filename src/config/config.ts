@@ -11,6 +11,7 @@ import { readAgentTelemetry, readTelemetry, type TelemetrySettings } from './tel
 
 export { bounds } from './bounds.ts';
 export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
+export { type IntegrationId, integrationIds, integrationSettings, placesOf } from './integrations.ts';
 export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
 export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from './payment-settings.ts';
 export { issuerIds, type OidcSettings } from './sign-in-settings.ts';

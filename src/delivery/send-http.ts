@@ -13,7 +13,7 @@ export interface HttpMessage {
 
 /** A request other than a POST of a text. */
 export interface HttpRequest extends Omit<HttpMessage, 'body'> {
-  method: 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   body: string | Uint8Array<ArrayBuffer> | null;
 }
 

@@ -13,7 +13,7 @@ export {
   type Reading,
 } from './export-question.ts';
 export { contentTypes, makeFile } from './make-file.ts';
-export { type ExportJobParts, runExports } from './run-exports.ts';
+export { type ExportJobParts, runExports, testTarget } from './run-exports.ts';
 export {
   dueOf,
   type ExportJobStore,

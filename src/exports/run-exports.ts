@@ -13,7 +13,7 @@ import type { Vault } from '../secrets/secrets.ts';
 import type { ExportNames, ExportQuestion, ExportSources, Place, Reading } from './export-question.ts';
 import { contentTypes, makeFile } from './make-file.ts';
 import { RecordsDropped } from './read-charges.ts';
-import { abortUpload, type S3Access, S3Failure, S3Object } from './s3.ts';
+import { abortUpload, type S3Access, S3Failure, S3Object, testObject } from './s3.ts';
 import {
   dueOf,
   type ExportJobStore,
@@ -361,8 +361,24 @@ function questionOf(
   };
 }
 
+/** Writes a small object beside those of an export, and deletes it. Returns why that failed; null: it did not. */
+export async function testTarget(parts: AccessParts, schedule: ExportSchedule): Promise<string | null> {
+  try {
+    const access = accessOf(parts, schedule);
+    const name = `turnpike-test-${formatId('exp', schedule.id)}.txt`;
+    const object = [schedule.target.kind === 's3' ? schedule.target.prefix : '', name].filter((part) => part !== '');
+    await testObject(access, object.join('/'));
+    return null;
+  } catch (failure) {
+    if (failure instanceof S3Failure || failure instanceof ExportRefused) return failure.message;
+    throw failure;
+  }
+}
+
+type AccessParts = Pick<ExportJobParts, 'lookup' | 'ca' | 'clock' | 'vault' | 'privateNetwork'>;
+
 /** Throws ExportRefused if its address is not allowed any more, or its secret cannot be opened. */
-function accessOf(parts: ExportJobParts, schedule: ExportSchedule): S3Access {
+function accessOf(parts: AccessParts, schedule: ExportSchedule): S3Access {
   const { target, accountId, secretSealed } = schedule;
   const { lookup, ca, clock, vault } = parts;
   if (target.kind !== 's3' || secretSealed === null) throw new ExportRefused('the export has no secret access key');

@@ -110,6 +110,13 @@ export async function abortUpload(access: S3Access, upload: { object: string; id
   await callS3(lasting, { method: 'DELETE', object: upload.object, query: { uploadId: upload.id } }).catch(() => {});
 }
 
+/** Writes a short object and deletes it. Throws S3Failure. */
+export async function testObject(access: S3Access, object: string): Promise<void> {
+  const body = Buffer.from('Written to test an export, and deleted at once.\n');
+  await callS3(access, { method: 'PUT', object, body, contentType: 'text/plain' });
+  await callS3(access, { method: 'DELETE', object });
+}
+
 async function callS3(access: S3Access, request: S3Request): Promise<{ etag: string | null; text: string }> {
   const inTime = AbortSignal.timeout(bounds.exportUploadMsMax);
   const signal = access.signal === undefined ? inTime : AbortSignal.any([inTime, access.signal]);

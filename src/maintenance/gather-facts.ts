@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { isWholeNumber, parseWholeNumber } from '../base/checked-number.ts';
 import { buildCatalog, type Catalog, sealedCredentials } from '../catalog/catalog.ts';
 import type { ServiceFacts } from '../commands/commands.ts';
-import { bounds, type Config } from '../config/config.ts';
+import { bounds, type Config, placesOf } from '../config/config.ts';
 import { checkLedger } from '../ledger/ledger.ts';
 import { providerKinds } from '../providers/providers.ts';
 import { findInstallationSecrets, openVault } from '../secrets/secrets.ts';
@@ -62,8 +62,8 @@ export async function gatherFacts(
     signInFaults: store.postgres === null ? signInFaultsIn(dataDirectory) : [],
     catalog: survey && catalogFacts({ ...config, dataDirectory }, survey),
     operatorFile,
-    sendsMail: config.mail !== null,
-    takesPayments: config.stripe !== null,
+    sendsMail: placesOf(config).mail !== null,
+    takesPayments: placesOf(config).payments !== null,
     listen: config.listen,
     service,
   };

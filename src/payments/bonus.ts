@@ -1,4 +1,5 @@
-// The bonus of a recharge: a percentage of its amount, credited as an entry of its own and taken back in the same proportion. Pure.
+// Extras of a recharge by steps of settings: a bonus in percent, credited as an entry of its own and taken back in the same proportion, and a
+// group. Pure.
 
 import { exactNumber } from '../base/checked-number.ts';
 import { type Nano, parseDecimal, parseUsd } from '../base/money.ts';
@@ -18,6 +19,15 @@ export function readBonusTiers(texts: readonly string[]): BonusTier[] {
       return { from: parseUsd(from) ?? 0, percent: percent.replace('%', '') };
     })
     .sort((one, other) => one.from - other.from);
+}
+
+/** The group of the highest step of `recharge_groups`, "100: pro", that the amount reaches; null: none. */
+export function groupOf(amount: Nano, texts: readonly string[]): string | null {
+  const steps = texts.map((text) => {
+    const [from = '', name = ''] = text.split(': ');
+    return { from: parseUsd(from) ?? 0, name };
+  });
+  return steps.sort((one, other) => one.from - other.from).findLast(({ from }) => amount >= from)?.name ?? null;
 }
 
 /** The bonus of a paid recharge, rounded down: that of the highest step that the amount reaches. */

@@ -36,6 +36,8 @@ export interface Payment {
   amount: Nano;
   /** The part that the journal has credited: payments less refunds and disputes. A subscription's pays its plan. */
   credited: Nano;
+  /** The group that it adds to the account, and when it was added: null until then. Absent: none. */
+  group?: { name: string; addedAtMs: number | null };
   /** The bonus of the whole amount, as it was when the payment began; absent: none. */
   bonus?: Nano;
   /** The part of it that the journal has credited, in the proportion of `credited` to `amount`; absent: none. */
@@ -138,6 +140,11 @@ export type PaymentRow =
   | { table: 'billing'; billing: Billing }
   /** No effect if the event is stored. */
   | { table: 'payment_events'; event: HandledEvent };
+
+/** Whether the payment is paid, and its group is not added to the account yet. */
+export function isGroupDue(payment: Payment): payment is Payment & { group: { name: string; addedAtMs: null } } {
+  return payment.group !== undefined && payment.group.addedAtMs === null;
+}
 
 /** The reference of the entry of the bonus, likewise. */
 export function bonusReference(id: string, version: number | ''): string {

@@ -1,7 +1,7 @@
 // The door of payments: money that comes in through payment providers, and redemption codes.
 
 export { AutoRecharges } from './auto-recharge.ts';
-export { type BonusTier, bonusOf, readBonusTiers } from './bonus.ts';
+export { type BonusTier, bonusOf, groupOf, readBonusTiers } from './bonus.ts';
 export { differenceKinds, PaymentChecker, type PaymentDifference } from './check-payments.ts';
 export { Checkouts } from './checkout.ts';
 export { CodeGuesses } from './code-guesses.ts';
@@ -21,6 +21,7 @@ export { isSuspended, latestRecharges, type RechargeTerms } from './decide-recha
 export {
   type Billing,
   type HandledEvent,
+  isGroupDue,
   type Payment,
   type PaymentPage,
   type PaymentRow,
@@ -36,4 +37,4 @@ export { isPaid, isWholeCents } from './settle-payment.ts';
 export { openStripe } from './stripe/stripe.ts';
 export { PlanSubscriptions } from './subscriptions.ts';
 export { type Sweep, sweepPayments } from './sweep.ts';
-export { auditJson, type PaymentDependencies, PaymentSync } from './sync.ts';
+export { auditJson, type PaymentDependencies, PaymentSync, paymentActor } from './sync.ts';

@@ -7,7 +7,7 @@ import { formatUsd, type Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import type { EventType, NewEvent } from '../events/events.ts';
 import { bonusLeft } from './bonus.ts';
-import type { Payment, PaymentKind, StoredStatus } from './payment.ts';
+import { isGroupDue, type Payment, type PaymentKind, type StoredStatus } from './payment.ts';
 import type { PaymentState } from './provider.ts';
 
 const NANO_PER_CENT = 10_000_000;
@@ -79,7 +79,8 @@ export function settle(payment: Payment, state: PaymentState, nowMs: number): Se
   const mismatch = findMismatch(payment, state);
   const after = mismatch === null ? matched(payment, state) : mismatched(payment, state, mismatch);
   const isDue = payment.checkAtMs === null || payment.checkAtMs <= nowMs;
-  const checkAtMs = after.status !== 'pending' ? null : isDue ? nextCheckMs(payment, nowMs) : payment.checkAtMs;
+  const checkAtMs =
+    after.status !== 'pending' && !isGroupDue(after) ? null : isDue ? nextCheckMs(payment, nowMs) : payment.checkAtMs;
   const next: Payment = { ...after, checkAtMs };
   if (isSame(payment, next)) return null;
   return {

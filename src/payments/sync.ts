@@ -17,12 +17,13 @@ import {
   bonusReference,
   creditReference,
   type HandledEvent,
+  isGroupDue,
   type Payment,
   type PaymentRow,
   type PaymentStore,
 } from './payment.ts';
 import type { PaymentProvider, PaymentState } from './provider.ts';
-import { eventsOf, findForeign, nanoOfCents, nextCheckMs, type Settled, settle } from './settle-payment.ts';
+import { eventsOf, findForeign, isPaid, nanoOfCents, nextCheckMs, type Settled, settle } from './settle-payment.ts';
 
 export interface PaymentDependencies {
   provider: PaymentProvider;
@@ -30,6 +31,8 @@ export interface PaymentDependencies {
   ledger: Pick<LedgerGate, 'submit'> & Pick<LedgerReader, 'accountMeters'>;
   auditRows(auditContext: AuditContext): unknown[];
   clock: Clock;
+  /** The group that a paid recharge adds to its account, and what adds it. Absent: none. */
+  groups?: { of(payment: Payment): string | null; add(payment: Payment): Promise<void> };
 }
 
 /** Why a payment is looked at: an event, which is stored as handled with the change, and who is named in the audit log. */
@@ -102,13 +105,25 @@ export class PaymentSync {
     const nowMs = this.#on.clock.nowMs();
     const foreign = state === null ? 'the provider does not know it' : findForeign(payment, state);
     if (state === null || foreign !== null) return this.#refuse(payment, state, foreign ?? '', cause, nowMs);
-    const settled = settle(payment, state, nowMs);
+    const settled = withGroup(payment, settle(payment, state, nowMs), this.#on.groups);
     if (settled === null) {
       if (cause.event !== null && isNotedHere(payment)) await this.note({ ...cause.event, payment: payment.id });
       return payment;
     }
     await this.#commit(payment, settled, cause);
-    return settled.payment;
+    return await this.#addGroup(settled.payment);
+  }
+
+  /** The payment is credited, whatever comes of it: a sweep tries again. */
+  async #addGroup(payment: Payment): Promise<Payment> {
+    const { groups, store } = this.#on;
+    if (groups === undefined || !isGroupDue(payment)) return payment;
+    try {
+      await groups.add(payment);
+    } catch {
+      return payment;
+    }
+    return (await store.getPayment(payment.id)) ?? payment;
   }
 
   async #commit(before: Payment, settled: Settled, cause: SyncCause): Promise<void> {
@@ -287,6 +302,17 @@ function creditOperation({ id, accountId, kind, version }: Payment, amount: Nano
   };
 }
 
+/** A recharge that is paid for the first time adds the group of its amount. */
+function withGroup(before: Payment, settled: Settled | null, groups: PaymentDependencies['groups']): Settled | null {
+  if (settled === null || settled.change <= 0 || isPaid(before.status) || before.kind === 'subscription')
+    return settled;
+  const name = groups?.of(before) ?? null;
+  if (name === null) return settled;
+  const { payment } = settled;
+  const checkAtMs = nextCheckMs(payment, payment.updatedAtMs);
+  return { ...settled, payment: { ...payment, group: { name, addedAtMs: null }, checkAtMs } };
+}
+
 /** In the commit of the credit that it belongs to. */
 function bonusOperation({ id, accountId, version }: Payment, amount: Nano): Operation {
   const payment = formatId('pay', id);
@@ -322,6 +348,7 @@ export function auditJson(payment: Payment): Record<string, unknown> {
     source: payment.source,
     amount: formatUsd(payment.amount),
     credited: formatUsd(payment.credited),
+    ...(payment.group !== undefined && { group: payment.group.name }),
     ...(payment.bonus !== undefined && {
       bonus: formatUsd(payment.bonus),
       bonus_credited: formatUsd(payment.bonusCredited ?? 0),

@@ -21,6 +21,8 @@ export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceM
 export interface UsageSummary {
   /** The messages before it are not counted; 0 if all are. */
   countedSinceMs: number;
+  /** The first day with messages of the account or key, or of all; null without one. */
+  firstDayMs: number | null;
   whole: UsageTotal;
   /** Messages that were not completed; null: not counted. */
   failed: number | null;
@@ -72,7 +74,10 @@ export class SummarySum {
   }
 
   /** With at most `bucketsMax` buckets. */
-  result(countedSinceMs: number, bucketsMax: number): UsageSummary {
+  result(
+    { countedSinceMs, firstDayMs }: Pick<UsageSummary, 'countedSinceMs' | 'firstDayMs'>,
+    bucketsMax: number,
+  ): UsageSummary {
     const { isOfDays, limit } = this.#question;
     const steps = isOfDays ? STEPS_OF_DAYS_MS : [...STEPS_MS, ...STEPS_OF_DAYS_MS];
     const times = [...this.#parts.keys()];
@@ -91,6 +96,7 @@ export class SummarySum {
     const rows = this.#groups?.first('cost') ?? [];
     return {
       countedSinceMs,
+      firstDayMs,
       whole: this.#whole,
       failed: isOfDays ? null : [...buckets.values()].reduce((sum, { failed }) => sum + (failed ?? 0), 0),
       stepMs,

@@ -189,6 +189,7 @@ interface AdminParts {
   mailer: AdminDependencies['mailer'];
   messagesAt: AdminDependencies['messagesAt'];
   payments: AdminDependencies['payments'];
+  integrations: AdminDependencies['integrations'];
 }
 
 function reportAdmin(
@@ -266,6 +267,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     agents: stores.agents,
     paymentStore: stores.payments,
     payments: parts.payments,
+    integrations: parts.integrations,
     catalog: adminCatalog(parts),
     moveAdmin,
     providerKinds: [...providerKinds.keys()],

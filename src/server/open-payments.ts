@@ -1,17 +1,19 @@
 // Composes payments: the provider that is configured, the service that the admin API uses, and the background look at
 // pending payments.
 
-import type { PaymentService } from '../admin-api/admin-api.ts';
+import type { AdminApi, PaymentService } from '../admin-api/admin-api.ts';
 import { formatId } from '../base/ids.ts';
 import { parseUsd } from '../base/money.ts';
 import type { CatalogHolder, Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from '../config/config.ts';
 import type { SettingSecrets } from '../credentials/credentials.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import {
   AutoRecharges,
   Checkouts,
   EventReceiver,
+  groupOf,
   openStripe,
   PaymentChecker,
   type PaymentDependencies,
@@ -40,19 +42,24 @@ export interface Payments {
   subscriptions: PlanSubscriptions;
 }
 
+/** Parts of the process that are opened after the payments. */
+export interface OpenedLater {
+  gateway: Gateway;
+  admin: Pick<AdminApi, 'addPaidGroup'>;
+}
+
 interface PaymentParts {
   config: Config;
   store: OpenStore;
   holder: CatalogHolder;
   observers: Observers;
   secrets: SettingSecrets;
-  /** The plan of an account has changed. */
-  planChanged(account: number): void;
+  later(): OpenedLater;
 }
 
 /** null unless a provider is configured. */
 export async function openPayments(
-  { config, store, holder, observers, secrets, planChanged }: PaymentParts,
+  { config, store, holder, observers, secrets, later }: PaymentParts,
   closing: Closing,
 ): Promise<Payments | null> {
   const { stripe, publicUrl } = config;
@@ -69,6 +76,10 @@ export async function openPayments(
     ledger: { ...stores.ledger, submit: (bundle) => ledger.submit(bundle) },
     auditRows,
     clock: observers.clock,
+    groups: {
+      of: ({ amount }) => groupOf(amount, holder.current.settings.rechargeGroups),
+      add: ({ id }) => later().admin.addPaidGroup(id),
+    },
   };
   const sync = new PaymentSync(dependencies);
   const settings = () => ({ publicUrl, isTaxAutomatic: holder.current.settings.stripeAutomaticTax });
@@ -77,7 +88,7 @@ export async function openPayments(
     ...dependencies,
     plans: () => holder.current.plans,
     graceMs: () => holder.current.settings.planGraceHours * HOUR_MS,
-    changed: planChanged,
+    changed: (account) => later().gateway.authenticator.keys.forgetAccount(account),
   });
   const recharges = new AutoRecharges({
     ...dependencies,

@@ -65,7 +65,7 @@ export async function openPostgres(
     endLostHolds: (runningIds) => lostHolds.look(runningIds),
     damage: null,
     onFailure: () => {},
-    maintain: () => maintainDatabase(url),
+    maintain: (signal) => maintainDatabase(url, signal),
   };
 }
 

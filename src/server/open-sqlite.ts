@@ -64,7 +64,7 @@ export async function openSqlite(config: Config, clock: Clock, log: LogWriter, c
     clock,
     feed: null,
     endLostHolds: null,
-    maintain: null,
+    maintain: (signal) => stores.maintain(clock.nowMs(), signal),
     damage: thread.damage,
     onFailure: () => {},
     ...alone,

@@ -7,8 +7,8 @@ import { TurnpikeError } from '../errors.ts';
 import type { BatchFacts, NodeLedger } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
 import type { Vault } from '../secrets/secrets.ts';
-import type { ChangeFeed, MaintenanceResult } from '../storage/postgres/postgres.ts';
-import type { OutboxReads, Stores } from '../storage/storage.ts';
+import type { ChangeFeed } from '../storage/postgres/postgres.ts';
+import type { MaintenanceResult, OutboxReads, Stores } from '../storage/storage.ts';
 import type { Closing } from './server.ts';
 
 export interface OpenStore {
@@ -32,8 +32,8 @@ export interface OpenStore {
   damage: string | null;
   /** Called with the cause of each failure of the ledger. */
   onFailure(cause: unknown): void;
-  /** Periodic maintenance of the store, on any node. null if it needs none. */
-  maintain: (() => Promise<MaintenanceResult>) | null;
+  /** Periodic maintenance of the store, on any node. Ends early if aborted. */
+  maintain(signal: AbortSignal): Promise<MaintenanceResult>;
 }
 
 /** Reports each row once: lists and jobs come across it again and again. */

@@ -75,7 +75,7 @@ async function retainUntil(parts: RetainParts, signal: AbortSignal): Promise<voi
     }
     await parts.runAlone(() => updateHolders(parts, signal));
     if (Object.values(dropped).some((rows) => rows > 0)) parts.log.writeEvent('old_rows_dropped', dropped);
-    await rest((await maintain(parts)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
+    await rest((await maintain(parts, signal)) ? bounds.dropEveryMs : bounds.dropAgainMs, signal);
   }
 }
 
@@ -91,15 +91,15 @@ async function updateHolders({ updatePlans, failed, log }: RetainParts, signal: 
 }
 
 /** Whether everything was done. */
-async function maintain({ maintain: tendStore, failed, log }: RetainParts): Promise<boolean> {
-  if (tendStore === null) return true;
+async function maintain({ maintain: tendStore, failed, log }: RetainParts, signal: AbortSignal): Promise<boolean> {
   try {
-    const { monthsMade, monthsDropped, monthsLeft, leasesDropped } = await tendStore();
-    if (monthsMade.length + monthsDropped.length + leasesDropped > 0)
+    const { monthsMade, monthsDropped, monthsLeft, leasesDropped, daysRolledUp } = await tendStore(signal);
+    if (monthsMade.length + monthsDropped.length + leasesDropped + daysRolledUp > 0)
       log.writeEvent('store_tended', {
         months_made: monthsMade.join(' '),
         months_dropped: monthsDropped.join(' '),
         leases_dropped: leasesDropped,
+        days_rolled_up: daysRolledUp,
       });
     return monthsLeft.length === 0;
   } catch (failure) {

@@ -27,11 +27,12 @@ import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile
 import { type Observers, openObservers } from './observe.ts';
 import { openCatalog } from './open-catalog.ts';
 import { openPeople } from './open-mail.ts';
-import { openPayments, type Payments } from './open-payments.ts';
+import { type OpenedLater, openPayments, type Payments } from './open-payments.ts';
 import { openSettings } from './open-settings.ts';
 import { type OpenStore, openStore } from './open-store.ts';
 import { PaymentWebhook } from './payment-webhook.ts';
 import { startRetaining } from './retain.ts';
+import { makeIntegrations } from './test-integrations.ts';
 import { TrafficWriter } from './write-traffic.ts';
 
 const STOP_MS_MAX = 5_000; // for responses still being sent after every message has ended
@@ -147,6 +148,11 @@ function reportWait({ log: format, databaseWaitSeconds }: Config, failure: unkno
 /** Functions that close what was opened, in order of opening. */
 export type Closing = (() => void | Promise<void>)[];
 
+function watchStore({ damage, metrics }: Observers, store: OpenStore): void {
+  damage.watch(store);
+  store.gate.onCommitted = (facts) => metrics.countBatch(facts);
+}
+
 async function startOn(
   config: Config,
   options: StartOptions,
@@ -161,8 +167,7 @@ async function startOn(
   const { vault, stores, clock, feed } = store;
   const observers = await openObservers(config, options.version, log, clock, closing);
   const traffic = new TrafficWriter(observers, stores.traffic);
-  observers.damage.watch(store);
-  store.gate.onCommitted = (facts) => observers.metrics.countBatch(facts);
+  watchStore(observers, store);
   await using _ = await store.lockStart();
   const epoch = (await feed?.readEpoch()) ?? 0; // before anything is cached
   const hashesOf = await openSecretHashes(stores.installation, vault);
@@ -170,10 +175,10 @@ async function startOn(
   const { holder, findAuthFault } = await openCatalog(config, store, observers, closing);
   const { secrets, readMail } = await openSettings(config, observers, closing);
   const catalogReader = makeCatalogReader(stores.catalog, holder, store.ledger);
-  const planChanged = (account: number) => gateway.authenticator.keys.forgetAccount(account);
-  const payments = await openPayments({ config, store, holder, observers, secrets, planChanged }, closing);
-  const gatewayParts = { store, hashesOf, holder, recharges: payments?.recharges ?? null, observers, clock };
-  const gateway = await makeGateway(gatewayParts, closing);
+  const later = (): OpenedLater => ({ gateway, admin });
+  const payments = await openPayments({ config, store, holder, observers, secrets, later }, closing);
+  const recharges = payments?.recharges ?? null;
+  const gateway = await makeGateway({ store, hashesOf, holder, recharges, observers, clock }, closing);
   const token = makeTokenSecret().secret.reveal();
   const ports: { open: Listening | null } = { open: null };
   const moveAdmin = (setting: string | null) => ports.open?.moveAdmin(setting) ?? null;
@@ -181,10 +186,11 @@ async function startOn(
   const admitIdentity: AdminApi['admitIdentity'] = (identity, address) => admin.admitIdentity(identity, address);
   const peopleParts = { config, store, holder, secret, observers, admitIdentity, readMail };
   const { people, mailer } = openPeople(peopleParts, closing);
+  const integrations = makeIntegrations({ ...peopleParts, payments });
   const known = { gateway, store, hashesOf, holder, catalogReader, token, observers, version: options.version };
   const messagesAt = () => messageOrigin(config, ports.open);
   const sources = { people, mailer, traffic, payments: payments?.service ?? null };
-  const admin: AdminApi = makeAdmin({ ...known, ...sources, findAuthFault, moveAdmin, messagesAt });
+  const admin: AdminApi = makeAdmin({ ...known, ...sources, integrations, findAuthFault, moveAdmin, messagesAt });
   if (options.applyFile !== undefined) await applyAtStart(admin, token, options.applyFile, stores.installation);
   const state: StopState = { isLeaving: false, isDraining: false };
   const following = feed && followNodes({ feed, epoch, gateway, catalogReader, moveAdmin, observers });

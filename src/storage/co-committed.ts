@@ -49,6 +49,8 @@ export type CoCommittedRow =
   | { table: ForgottenTable; forget: { beforeMs: number } }
   /** Replaces a bounded number of the account's oldest entries before that time by one that carries their sum forward. */
   | { table: 'entries'; carry: { account: number; beforeMs: number } }
+  /** Rolls up the daily totals of a closed day. Only of SQLite. */
+  | { table: 'rolled_days'; roll: { dayMs: number } }
   | { table: 'catalog'; put: CatalogDocument }
   | { table: 'catalog'; remove: { kind: DocumentKind; name: string } }
   /** Every node ends the running messages of this key. No effect on SQLite, as below. */
@@ -106,8 +108,8 @@ export interface CoCommittedStatement {
   race?: string;
 }
 
-type Dropping = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown }>;
-type WrittenRow = Exclude<CoCommittedRow, Dropping | { table: 'answers' | 'changes' }>;
+type Upkeep = Extract<CoCommittedRow, { forget: unknown } | { carry: unknown } | { roll: unknown }>;
+type WrittenRow = Exclude<CoCommittedRow, Upkeep | { table: 'answers' | 'changes' }>;
 type RowOf<Table extends WrittenRow['table']> = Extract<WrittenRow, { table: Table }>;
 
 /** Refuses the bundle if one of its statements changed no row and must. Throws BrokenInvariant, Outpaced. */

@@ -4,6 +4,7 @@
 import { integerOf } from '../base/checked-number.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
+import { coarserTotals, type TotalsTable } from './rolled-totals.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 
@@ -14,6 +15,7 @@ type RowOf<Column extends string> = Record<Column, Whole>;
 
 /** The rows of the statements below. */
 export interface SumRows {
+  unequalRolled: { day_ms: Whole }[];
   accounts: RowOf<
     | 'id'
     | 'balance'
@@ -90,6 +92,7 @@ export function sumStatements(syntax: SumSyntax, { usage, journal }: RetentionTi
     strangeEntries: [STRANGE_ENTRIES, journal ?? 0],
     carried: [CARRIED],
     unequalTotals: [UNEQUAL_TOTALS, usage ?? 0],
+    unequalRolled: [UNEQUAL_ROLLED],
     withoutMeters: [WITHOUT_METERS],
     wrongMonths: [wrongMonthsText(syntax), journal ?? 0],
     holds: [HOLDS],
@@ -140,10 +143,7 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
       ...rows.strangeEntries.map((row) => `entry ${row.seq}: its amount, kind, time or accounts are invalid`),
       ...(carriedForward(rows) === 0n ? [] : ['the carried-forward entries do not add up to zero']),
     ],
-    unequalTotals: rows.unequalTotals.map(
-      (row) =>
-        `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
-    ),
+    unequalTotals: describeTotals(rows),
     strangeHolds: [
       ...[...unreadable].map(([requestId, reason]) => `${requestId}: its hold cannot be read, because ${reason}`),
       ...rows.strangeHolds
@@ -167,6 +167,16 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
       (row) => `${formatId(row.kind, integerOf(row.id))}: it has no meters, or its meters have no account`,
     ),
   };
+}
+
+function describeTotals({ unequalTotals, unequalRolled: ofDays }: SumRows): string[] {
+  return [
+    ...unequalTotals.map(
+      (row) =>
+        `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
+    ),
+    ...ofDays.map((row) => `the coarser totals of ${formatDay(row.day_ms)} are not the sums of its daily totals`),
+  ];
 }
 
 /** The sum of all carried-forward entries, in two halves so that it cannot overflow. */
@@ -311,6 +321,18 @@ const UNEQUAL_TOTALS = `
     UNION ALL
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal
   LIMIT ${FAULTS_MAX}`;
+
+/** The sums of daily totals of days that are rolled up, against a table of coarser ones. */
+const unequalRolled = ({ name, columns }: TotalsTable) => {
+  const group = columns.join(', ');
+  const rows = `${group}, ${TOTAL_SUMS.join(', ')}`;
+  const sums = `SELECT ${group}, ${TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ')} FROM daily_totals
+    WHERE day_ms IN (SELECT day_ms FROM rolled_days) GROUP BY ${group}`;
+  const coarser = `SELECT ${rows} FROM ${name} WHERE day_ms IN (SELECT day_ms FROM rolled_days)`;
+  return `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${coarser}) missing
+    UNION ALL SELECT day_ms FROM (${coarser} EXCEPT SELECT * FROM (${sums}) b) surplus`;
+};
+const UNEQUAL_ROLLED = `SELECT DISTINCT day_ms FROM (${coarserTotals.map(unequalRolled).join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
 
 /** Compares each retained month with its entries, and the sum of everything with the balance (month 0). */
 function wrongMonthsText({ monthOfDay }: SumSyntax): string {

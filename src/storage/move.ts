@@ -66,8 +66,15 @@ export const movedTables = [
 
 export type MovedTable = (typeof movedTables)[number];
 
-/** Not copied: carried_entries is empty between transactions, and triggers maintain the others. */
-export const leftTables: readonly string[] = ['carried_entries', 'answers_stored', 'answer_shares'];
+/** Not copied: carried_entries is empty between transactions, triggers maintain others, and days are rolled up anew. */
+export const leftTables: readonly string[] = [
+  'carried_entries',
+  'answers_stored',
+  'answer_shares',
+  'rolled_days',
+  'untagged_totals',
+  'tag_totals',
+];
 
 /** A snapshot of the tables to copy. */
 export interface MovedSource {

@@ -122,6 +122,8 @@ interface RangeTotals {
 }
 
 export interface RangeReads {
+  /** The records before it are no longer stored; 0 if all are. */
+  retainedSince(): Promise<number>;
   /** Totals by group. Days of records and of totals have their `dayMs` where days are grouped by. */
   readRange(question: RangeQuestion, groupings: readonly TotalsGrouping[]): RangeTotals;
 }
@@ -129,15 +131,17 @@ export interface RangeReads {
 /** Records of the days that the times divide are read here, whole days by `readDays`. */
 export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: SearchLimits = SUMMARY_LIMITS): RangeReads {
   const scopeOf = usageScopes(on);
-  const retainedSince = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
-  const readEdges = async (question: RangeQuestion) => {
-    const [retained] = await retainedSince(retainedSinceNames.usage);
-    return {
-      owners: ownersOf(await scopeOf(question)),
-      retainedSinceMs: retained === undefined ? 0 : integerOf(retained.value),
-    };
+  const readRetained = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
+  const retainedSince = async () => {
+    const [retained] = await readRetained(retainedSinceNames.usage);
+    return retained === undefined ? 0 : integerOf(retained.value);
   };
+  const readEdges = async (question: RangeQuestion) => ({
+    owners: ownersOf(await scopeOf(question)),
+    retainedSinceMs: await retainedSince(),
+  });
   return {
+    retainedSince,
     readRange(question, groupings) {
       const { days, edges } = divideRange(question);
       const of = {

@@ -22,13 +22,14 @@ import { usageRankings, usageSearches } from './usage-searches.ts';
 
 /** All of them over one reader. The month of an account is read in a way of its own. */
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
-  const { readDays, ...ofDays } = totalsReads(on);
-  const totals = exactTotals(ofDays, rangeReads(on, { readDays }));
+  const { readDays, firstDay, ...ofDays } = totalsReads(on);
+  const days = { readDays, firstDay };
+  const totals = exactTotals(ofDays, rangeReads(on, days));
   return {
     ...usageLists(on),
     ...usageSearches(on),
     ...usageRankings(on),
-    ...usageSummaries(on, { readDays }),
+    ...usageSummaries(on, days),
     ...totals,
     ...timelineReads(on, totals),
     ...entryReads(on),

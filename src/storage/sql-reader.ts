@@ -11,6 +11,8 @@ export interface IndexRange {
     | 'entries'
     | 'audit_records'
     | 'daily_totals'
+    | 'untagged_totals'
+    | 'tag_totals'
     | 'accounts'
     | 'keys'
     | 'people'

@@ -7,4 +7,4 @@ export { makeOutbox, takeLead } from './event-writes.ts';
 export { makeExportJobStore } from './export-rows.ts';
 export type { SignInDatabase, Throttle } from './sign-in-database.ts';
 export type { HoldsOfNodes, StoreSurvey } from './store-survey.ts';
-export type { Stores } from './stores.ts';
+export type { MaintenanceResult, Stores } from './stores.ts';

@@ -397,6 +397,7 @@ const payment = object<Payment>({
   subscription: nullable(text),
   amount: whole,
   credited: whole,
+  group: optional(object<NonNullable<Payment['group']>>({ name: text, addedAtMs: nullable(whole) })),
   bonus: optional(whole),
   bonusCredited: optional(whole),
   total: whole,

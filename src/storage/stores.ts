@@ -60,6 +60,16 @@ import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
+/** The result of maintenance; months as 202611. */
+export interface MaintenanceResult {
+  monthsMade: number[];
+  monthsDropped: number[];
+  /** Months past retention that were locked all the time. To be retried in a minute. */
+  monthsLeft: number[];
+  leasesDropped: number;
+  daysRolledUp: number;
+}
+
 /** Assembles a RetentionStore from a database's reads and the ledger's gate. */
 function retentionStore(
   gate: LedgerGate,

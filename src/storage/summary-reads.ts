@@ -18,21 +18,24 @@ export function usageSummaries(
 ): Pick<UsageStore, 'summarizeUsage'> {
   const limits = { ...SUMMARY_LIMITS, ...fewer };
   const scopeOf = usageScopes(on);
-  const { readRange } = rangeReads(on, days, limits);
+  const { readRange, retainedSince } = rangeReads(on, days, limits);
   return {
     async summarizeUsage(question) {
       const sum = new SummarySum(question);
       const { groupBy } = question;
+      const owners = ownersOf(await scopeOf(question));
+      const firstDayMs = owners[0] === undefined ? null : await days.firstDay(owners[0]);
       if (question.isOfDays) {
         const range = readRange(question, [daysBy(groupBy)]);
         for await (const totals of range.runs) for (const total of totals) sum.add(total.dayMs, total, null);
-        return sum.result(range.countedSinceMs(), bounds.summaryBucketsMax);
+        return sum.result({ countedSinceMs: range.countedSinceMs(), firstDayMs }, bounds.summaryBucketsMax);
       }
-      const owners = ownersOf(await scopeOf(question));
       const of = { ...question, groupings: groupBy === null ? [] : [groupBy] };
       const sums = sumRecords(on, owners, of, question, { lengthMs: PART_MS, limits });
       for await (const rows of sums.rows) for (const row of rows) sum.add(row.bucket, readTotal(row), row.failed);
-      return sum.result(sums.end()?.[0] ?? 0, bounds.summaryBucketsMax);
+      const retainedSinceMs = await retainedSince();
+      const countedSinceMs = sums.end()?.[0] ?? (retainedSinceMs > question.sinceMs ? retainedSinceMs : 0);
+      return sum.result({ countedSinceMs, firstDayMs }, bounds.summaryBucketsMax);
     },
   };
 }

@@ -13,11 +13,12 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
+import { type DaysOfTable, dailyTotals, divideDays, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
 import { Bindings, LAST, numbers, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
-type Column = 'day_ms' | 'account_id' | 'key_id' | 'model' | 'provider' | 'group_name' | 'person_id' | 'tag_set';
+type Column = TotalsColumn;
 
 /** Columns of each grouping; `all` is everything except the day. */
 export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Column[]>> = {
@@ -113,6 +114,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 }
 
 export interface DayReads {
+  /** The first day with totals of the owner; null without one. */
+  firstDay(owner: ScopeOwner): Promise<number | null>;
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
@@ -129,17 +132,23 @@ export function totalsReads(
   const readScope = async function* (filter: ScopeFilter, question: Question): AsyncGenerator<UsageTotal[]> {
     const left = { rows: rowsMax };
     const ofOne = { runRows: runRows ?? (isTagged(question) ? on.taggedRunRows : on.totalsRunRows), left };
-    for (const owner of ownersOf(await scopeOf(filter))) yield* readRuns(on, owner, question, ofOne);
+    const owners = ownersOf(await scopeOf(filter));
+    const firstMs = startOfDay(question.sinceMs ?? 0);
+    const parts = await divideDays(on, columnsRead(question, owners[0] ?? null), firstMs, question.untilMs ?? LAST);
+    for (const owner of owners) for (const part of parts) yield* readRuns(on, owner, question, part, ofOne);
   };
   return {
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
     topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    async firstDay(owner) {
+      const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
+      const first = await lastOfRun(on, owner, { table: dailyTotals, after, upTo: [LAST] }, 1);
+      return first === null ? null : (first.day_ms as number);
+    },
     readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
   };
 }
-
-const FURTHER = ['provider', 'group_name', 'person_id', 'tag_set'] as const;
 
 export function groupingsOf({ groupBy, thenBy = [] }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {
   return [groupBy, ...thenBy];
@@ -149,37 +158,53 @@ function columnsOf(groupings: readonly TotalsGrouping[]): Column[] {
   return [...new Set(groupings.flatMap((grouping) => groupColumns[grouping]))];
 }
 
-/** The ways to read the table. The first columns of the primary key and the indexes that are not the owner's. */
-const ORDERS = {
-  all: { index: null, order: ['day_ms', 'account_id', 'key_id', 'model', ...FURTHER] },
-  account_id: { index: 'totals_of_account', order: ['day_ms', 'key_id', 'model', ...FURTHER] },
-  key_id: { index: 'totals_of_key', order: ['day_ms', 'model', ...FURTHER] },
-} as const;
+/** All columns that a question needs of a table. */
+function columnsRead(question: Question, owner: ScopeOwner): ReadonlySet<string> {
+  const { columns, model, group = null } = question;
+  return new Set([
+    ...columns,
+    ...(isTagged(question) ? ['account_id', 'tag_set'] : []),
+    ...(model === null ? [] : ['model']),
+    ...(group === null ? [] : ['group_name']),
+    ...(owner === null ? [] : [owner.column]),
+  ]);
+}
 
-const NO_FURTHER = { provider: '', group_name: '', person_id: 0, tag_set: 0 };
+/** How the totals of an owner are read: the columns of the primary key, or of the index, that are not the owner's. */
+function orderOf({ columns, indexes }: TotalsTable, owner: ScopeOwner): { index: string | null; order: Column[] } {
+  const isOrdered = (column: Column) =>
+    owner === null || (column !== owner.column && (owner.column === 'account_id' || column !== 'account_id'));
+  return { index: owner === null ? null : (indexes[owner.column] ?? null), order: columns.filter(isOrdered) };
+}
+
+const BEFORE_FIRST: Readonly<Record<Column, number | string>> = {
+  day_ms: -1,
+  account_id: 0,
+  key_id: 0,
+  model: '',
+  provider: '',
+  group_name: '',
+  person_id: 0,
+  tag_set: 0,
+};
 
 /** The last row of a run is looked up first: summing a range is several times as fast as summing a number of rows. */
 async function* readRuns(
   on: SqlReader,
   owner: ScopeOwner,
   question: Question,
+  { table, firstMs, lastMs }: DaysOfTable,
   { runRows, left }: { runRows: number; left: { rows: number } },
 ): AsyncGenerator<UsageTotal[]> {
-  const { order } = ORDERS[owner?.column ?? 'all'];
-  const beforeFirst = {
-    day_ms: startOfDay(question.sinceMs ?? 0) - 1,
-    account_id: 0,
-    key_id: 0,
-    model: '',
-    ...NO_FURTHER,
-  };
+  const { order } = orderOf(table, owner);
+  const beforeFirst: Record<Column, number | string> = { ...BEFORE_FIRST, day_ms: firstMs - 1 };
   const sets: TagSets = new Map();
   let after: (number | string)[] = order.map((column) => beforeFirst[column]);
-  const end = [question.untilMs ?? LAST];
+  const end = [lastMs];
   for (;;) {
-    const last = await lastOfRun(on, owner, { after, upTo: end }, runRows);
+    const last = await lastOfRun(on, owner, { table, after, upTo: end }, runRows);
     const upTo = last === null ? end : order.map((column) => last[column]);
-    const rows = await sumRun(on, owner, { after, upTo }, question);
+    const rows = await sumRun(on, owner, { table, after, upTo }, question);
     left.rows -= last === null ? rows.reduce((sum, { count }) => sum + count, 0) : runRows;
     if (left.rows < 0) throw tooManyTotals();
     if (isTagged(question)) await findSets(on, rows, sets);
@@ -191,6 +216,7 @@ async function* readRuns(
 }
 
 interface Run {
+  table: TotalsTable;
   after: readonly (number | string)[];
   upTo: readonly (number | string)[];
 }
@@ -200,7 +226,7 @@ type Place = Record<Column, number | string>;
 async function lastOfRun(on: SqlReader, owner: ScopeOwner, run: Run, runRows: number): Promise<Place | null> {
   const bindings = new Bindings();
   const rows = totalsRange(on, bindings, owner, run);
-  const { order } = ORDERS[owner?.column ?? 'all'];
+  const { order } = orderOf(run.table, owner);
   const text = `SELECT ${shown(on, order)} ${rows} LIMIT 1 OFFSET ${bindings.add(runRows - 1)}`;
   const [last] = await on.read<Place>(text, ...bindings.values);
   return last ?? null;
@@ -215,7 +241,7 @@ function sumRun(on: SqlReader, owner: ScopeOwner, run: Run, question: Question):
   const by = isTagged(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const ofGroup = group === null ? '' : ` AND COALESCE(r.group_name, '') = ${bindings.add(group)}`;
   const ofRun = `${rows}${ofModel}${ofGroup}`;
-  const parts = partsOf(on, owner, by);
+  const parts = partsOf(on, orderOf(run.table, owner).order, by);
   const sums =
     parts === null
       ? `SELECT ${shown(on, by)}, ${SUMS} ${ofRun} GROUP BY ${listed(by)}`
@@ -232,9 +258,8 @@ function isTagged({ columns, tag = null }: Question): boolean {
  * The first columns of the order that include those to group by, if few rows are left of a group of them: SQLite sorts what it groups,
  * which takes three times as long as to add up rows in their order. null: all columns, or those to group by.
  */
-function partsOf(on: SqlReader, owner: ScopeOwner, by: readonly Column[]): { by: string; shown: string } | null {
+function partsOf(on: SqlReader, order: readonly Column[], by: readonly Column[]): { by: string; shown: string } | null {
   if (!on.sortsGroups) return null;
-  const order: readonly Column[] = ORDERS[owner?.column ?? 'all'].order;
   const last = Math.max(...by.map((column) => order.indexOf(column)));
   if (last < 0 || last === order.length - 1 || last + 1 === by.length) return null;
   const first = order.slice(0, last + 1);
@@ -312,14 +337,14 @@ function totalsRange(
   on: SqlReader,
   bindings: Bindings,
   owner: ScopeOwner,
-  { after, upTo }: Run,
+  { table, after, upTo }: Run,
   isSum = false,
 ): string {
   const bind = (value: number | string) => bindings.add(value);
   return on.range(
     {
-      ...ORDERS[owner?.column ?? 'all'],
-      table: 'daily_totals',
+      ...orderOf(table, owner),
+      table: table.name,
       equal: owner === null ? [] : [[owner.column, bindings.add(owner.id)]],
       direction: 'ASC',
       after: after.map(bind),

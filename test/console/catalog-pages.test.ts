@@ -218,7 +218,8 @@ seen('an operator creates an account with credit and an owner, finds it by name 
   const { page } = visitor;
   await visitor.goTo('/accounts/new');
   await page.getByRole('textbox', { name: 'Name' }).fill('Acme East');
-  await page.getByRole('textbox', { name: 'Initial credit' }).fill('12.50');
+  await page.getByRole('textbox', { name: 'Initial credit' }).fill('12,50');
+  await page.getByText('= $12.50').waitFor();
   await page.getByRole('switch', { name: 'Invite owner' }).click();
   await page.getByRole('textbox', { name: 'Owner email' }).fill('ada@example.com');
   await press(page, 'Create account');

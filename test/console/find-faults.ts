@@ -66,6 +66,7 @@ export async function findFaultsOfLook(page: Page, { rules }: Look, withShell = 
     ...(rules === 'none' ? [] : await findFaults(page, rules, withShell)),
     ...(await findSideways(page)),
     ...(await findClipped(page)),
+    ...(await findRawText(page)),
   ];
 }
 
@@ -103,6 +104,22 @@ async function findSideways(page: Page): Promise<string[]> {
       (one) => one.getBoundingClientRect().right > clientWidth,
     );
     return [`${scrollWidth} px wide: ${outside.slice(0, 3).map((one) => one.outerHTML.slice(0, 160))}`];
+  });
+}
+
+/** Times and amounts that are shown as the API writes them, and counts with the wrong form of their noun. */
+async function findRawText(page: Page): Promise<string[]> {
+  return await page.evaluate(() => {
+    const form =
+      /\d{4}-\d\d-\d\dT\d\d:\d\d\S*|\d\.\d+ USD\b|\b1 (?:results|requests|models|keys|rows|codes|routes)\b|\d %/;
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const found: string[] = [];
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      if (node.parentElement?.closest('code, pre, script, style, textarea') !== null) continue;
+      const raw = form.exec(node.textContent ?? '')?.[0];
+      if (raw !== undefined) found.push(`raw text: ${raw}`);
+    }
+    return [...new Set(found)];
   });
 }
 

@@ -7,10 +7,8 @@ import {
   formatExactMoney,
   formatMoney,
   formatRate,
+  formatRequestMoney,
   nanoOf,
-  roundedDigitsOf,
-  sumDigitsOf,
-  sumOf,
   usdOf,
 } from '../../console/money.ts';
 import { makeRandom } from '../support/random.ts';
@@ -34,27 +32,46 @@ const nanos = Array.from({ length: 5_000 }, randomNano).filter((nano) => nano >=
 const shownNano = (text: string) => nanoOf(text.replace('−', '-').replace(/[$,]/g, ''));
 const shownDigits = (text: string) => text.split('.')[1]?.length ?? 0;
 
-test('each amount is rounded half up, not truncated', () => {
+test('a total has two digits, is rounded half up, and is not zero for a smaller amount', () => {
   const shown: [string, string][] = [
-    ['0.106634', '$0.107'],
+    ['0.106634', '$0.11'],
     ['0.999999', '$1.00'],
-    ['0.0005555', '$0.000556'],
-    ['0.005', '$0.005'],
+    ['0.005', '$0.01'],
+    ['0.004999999', '<$0.01'],
+    ['-0.000000001', '>−$0.01'],
     ['1234.565', '$1,234.57'],
     ['1.005', '$1.01'],
     ['-1.004', '−$1.00'],
-    ['-0.1065', '−$0.107'],
-    ['0.000123456', '$0.000123'],
-    ['0.000000001', '$0.000000001'],
     ['0', '$0.00'],
   ];
   expect(shown.map(([usd]) => [usd, formatMoney(usd)])).toEqual(shown);
 });
 
-describe('a shown amount', () => {
+test('an amount of a request has four significant digits, and at least two after the point', () => {
+  const shown: [string, string][] = [
+    ['0.001812563', '$0.001813'],
+    ['0.00018', '$0.00018'],
+    ['0.000000001', '$0.000000001'],
+    ['0.000000000012345', '$0.00000000001235'],
+    ['0.99996', '$1.00'],
+    ['1.23456', '$1.235'],
+    ['12.3456', '$12.35'],
+    ['1234.5678', '$1,234.57'],
+    ['0.5', '$0.50'],
+    ['-0.1065849', '−$0.1066'],
+    ['0', '$0.00'],
+  ];
+  expect(shown.map(([usd]) => [usd, formatRequestMoney(usd)])).toEqual(shown);
+});
+
+describe.each([
+  ['total', formatMoney],
+  ['amount of a request', formatRequestMoney],
+] as const)('a shown %s', (_, format) => {
+  const amounts = nanos.filter((nano) => !/[<>]/.test(format(usdOf(nano))));
   test('is at most half a unit of its last digit from the exact amount, and a half is rounded up', () => {
-    for (const nano of nanos) {
-      const text = formatMoney(usdOf(nano));
+    for (const nano of amounts) {
+      const text = format(usdOf(nano));
       const unit = 10n ** BigInt(NINE_DIGITS - shownDigits(text));
       const difference = shownNano(text) - nano;
       expect({ nano, text, isNear: 2n * difference <= unit && 2n * difference > -unit }).toEqual({
@@ -63,49 +80,20 @@ describe('a shown amount', () => {
     }
   });
   test('is never zero for a positive amount, and is the same with the other sign', () => {
-    for (const nano of nanos.filter((one) => one > 0n)) {
-      const text = formatMoney(usdOf(nano));
+    for (const nano of amounts.filter((one) => one > 0n)) {
+      const text = format(usdOf(nano));
       expect(shownNano(text)).toBeGreaterThan(0n);
-      expect(formatMoney(usdOf(-nano))).toBe(`−${text}`);
+      expect(format(usdOf(-nano))).toBe(`−${text}`);
     }
   });
-  test('never decreases when the amount increases, also with the digits of a column', () => {
-    const sorted = nanos.toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0));
-    for (const digits of [2, 4, 6]) {
-      let before = 0n;
-      for (const nano of sorted) {
-        const shown = shownNano(formatMoney(usdOf(nano), digits));
-        expect(shown).toBeGreaterThanOrEqual(before);
-        before = shown;
-      }
+  test('never decreases when the amount increases', () => {
+    let before = 0n;
+    for (const nano of amounts.toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))) {
+      const shown = shownNano(format(usdOf(nano)));
+      expect(shown).toBeGreaterThanOrEqual(before);
+      before = shown;
     }
   });
-});
-
-test('the amounts of a column have the same digits', () => {
-  for (let at = 0; at + 8 <= nanos.length; at += 8) {
-    const column = nanos.slice(at, at + 8).map(usdOf);
-    const digits = roundedDigitsOf(column);
-    expect(new Set(column.map((usd) => shownDigits(formatMoney(usd, digits)))).size).toBe(1);
-  }
-  expect(roundedDigitsOf([null, '2', '0.5'])).toBe(2);
-});
-
-test('a shown sum equals the sum of its shown parts', () => {
-  let shortened = 0;
-  for (let at = 0; at + 3 <= nanos.length; at += 3) {
-    const parts = nanos.slice(at, at + 3).map((nano, place) => usdOf(place === 2 ? -nano : nano));
-    const sum = sumOf(parts);
-    const digits = sumDigitsOf([{ parts, sum }]);
-    const shown = parts.map((usd) => shownNano(formatMoney(usd, digits)));
-    expect(shown.reduce((all, nano) => all + nano, 0n)).toBe(shownNano(formatMoney(sum, digits)));
-    if (digits < digitsOf([...parts, sum])) shortened++;
-  }
-  expect(shortened).toBeGreaterThan(0);
-  // Neither two digits, on which 0.01 would be missing, nor all seven.
-  expect(sumDigitsOf([{ parts: ['1.0041111', '1.0041111'], sum: '2.0082222' }])).toBe(3);
-  // The parts are not all of the sum, so that nothing is rounded.
-  expect(sumDigitsOf([{ parts: ['1.00444'], sum: '5' }])).toBe(5);
 });
 
 test('the labels of an axis have the same digits and are exact', () => {

@@ -70,7 +70,6 @@ const filters: Readonly<Record<string, readonly [field: string, button?: string]
   '/payments': ['Status'],
   '/settings': ['Setting'],
   '/destinations': ['Account'],
-  '/audit': ['Actor'],
   '/reference?api=admin': ['Search operations'],
 };
 
@@ -147,9 +146,9 @@ seen('an address with script in ids, filters or errors runs nothing and stays on
   const bad = encodeURIComponent(SCRIPT);
   const paths = [
     ...[`/usage/${bad}`, `/keys/${bad}`, `/models/${bad}`, `/accounts/${bad}`, `/playground?model=${bad}`],
-    `/usage?model=${bad}&key=${bad}&outcome=${bad}&period=${bad}&from=${bad}`,
+    `/usage?model=${bad}&key=${bad}&outcome=${bad}&range=${bad}&from=${bad}`,
     ...[`/keys?status=${bad}&name=${bad}`, `/audit?object=${bad}&actor=${bad}`, `/people?person=${bad}`],
-    ...[`/?period=${bad}`, `/${bad}`],
+    ...[`/?range=${bad}`, `/${bad}`],
   ];
   await using visitor = await visitAs(turnpike, people.owner);
   const stops = paths.map((path) => ({ path, looks: [WIDE_LIGHT] }));

@@ -33,10 +33,10 @@ async function picture(name: string, path: string, look: Partial<VisitorOptions>
   console.log(`${name}.png`, visitor.problems);
 }
 
-await picture('overview', '/?period=month', {});
+await picture('overview', '/?range=30d', {});
 await picture('request', `/usage/${requestId}`, { isDark: true });
 await picture('key', `/keys/new?account=${accounts.acme}`, {});
-await picture('phone', '/?period=week', { isDark: true, isPhone: true });
+await picture('phone', '/?range=7d', { isDark: true, isPhone: true });
 await browser.close();
 await turnpike.stop();
 rmSync(directory, { recursive: true, force: true });

@@ -1,23 +1,18 @@
 // Translating the address of the list of requests to API parameters, including invalid addresses.
 
 import { expect, test } from 'bun:test';
-import { isRequestId, periodOf, usageQuery } from '../../console/features/requests/query.ts';
+import { isRequestId, usageQuery } from '../../console/features/requests/query.ts';
+import { rangeOf } from '../../console/range.ts';
 
 const NOW_MS = Date.parse('2026-11-22T17:45:12.345Z');
 
-test('a period becomes a start time', () => {
-  expect(usageQuery({ period: 'day', model: 'm', other: 'x' }, NOW_MS)).toEqual({
+test('the list of requests asks for the time range, and for its filters', () => {
+  const values = { range: '24h', model: 'm', other: 'x' };
+  expect(usageQuery(values, rangeOf(values.range, NOW_MS))).toEqual({
     ...{ account: undefined, key: undefined, outcome: undefined, model: 'm' },
-    since: '2026-11-21T17:45:12.345Z',
+    since: '2026-11-21T18:00:00.000Z',
   });
-  expect(usageQuery({ period: 'hour', since: '2020-01-01' }, NOW_MS)['since']).toBe('2026-11-22T16:45:12.345Z');
-});
-
-test('valid times in the address are used, and invalid ones are ignored', () => {
-  const query = usageQuery({ period: 'custom', since: '2026-11-01T00:00:00.000Z', until: 'yesterday' }, NOW_MS);
-  expect(query).toMatchObject({ since: '2026-11-01T00:00:00.000Z' });
-  expect(Object.keys(query)).not.toContain('until');
-  expect([periodOf({ period: 'toString' }), periodOf({ since: '2026-11-01' })]).toEqual(['all', 'custom']);
+  expect(usageQuery(values, null)['since']).toBeUndefined();
 });
 
 test('only a well-formed request id is accepted', () => {

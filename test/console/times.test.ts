@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'bun:test';
 import {
   endOfDay,
+  formatMoment,
   formatRelative,
-  formatRowTime,
   formatTime,
   isoDay,
   momentOf,
@@ -94,8 +94,8 @@ test('a moment is shown in the zone, with the year in a row only if it is anothe
   const at = '2026-01-01T03:00:00.000Z';
   const nowMs = Date.parse('2026-11-22T12:00:00Z');
   expect(formatTime(at, 'short', 'America/New_York')).toContain('Dec 31, 2025');
-  expect(formatRowTime(at, nowMs, 'America/New_York')).toContain('2025');
-  expect(formatRowTime(at, nowMs, 'UTC')).not.toContain('2026');
+  expect(formatMoment(at, nowMs, 'America/New_York')).toContain('2025');
+  expect(formatMoment(at, nowMs, 'UTC')).not.toContain('2026');
   expect(formatRelative('2026-11-22T10:00:00Z', nowMs)).toBe('2 hours ago');
   expect(formatRelative(at, nowMs)).toBeNull();
 });

@@ -119,7 +119,7 @@ test.skipIf(chromium === null)('the totals above the list are those of the filte
   const { page } = visitor;
   const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
   const { total } = (await opened.turnpike.admin('GET', '/usage/totals?limit=1')) as { total: { messages: number } };
-  for (const period of ['', '?period=hour', '?period=week', '?outcome=completed']) {
+  for (const period of ['', '?range=1h', '?range=30d', '?outcome=completed']) {
     await visitor.goTo(`/usage${period}`);
     await totals.getByText(String(total.messages), { exact: true }).waitFor();
   }

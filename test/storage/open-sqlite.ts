@@ -28,6 +28,7 @@ export interface OpenedSqlite extends OpenedStores {
   /** The connection that writes. */
   database: Database;
   store: SqliteLedgerStore;
+  maintain: ReturnType<typeof sqliteStores>['maintain'];
   sums(): LedgerSums;
 }
 
@@ -77,7 +78,7 @@ export function openSqlite(
     database.close();
     directory[Symbol.dispose]();
   };
-  return { stores, sums: () => sumLedger(path), close, path, database, store };
+  return { stores, sums: () => sumLedger(path), close, path, database, store, maintain: stores.maintain };
 }
 
 /** The store in this process, with reports in a thread of their own. */

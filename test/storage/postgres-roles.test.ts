@@ -133,6 +133,7 @@ describe.skipIf(cannotStartPostgres)('the role of a node', () => {
     expect(await maintainDatabase(nodeUrl)).toEqual({
       monthsMade: [month],
       monthsDropped: [],
+      daysRolledUp: 0,
       monthsLeft: [],
       leasesDropped: 1,
     });

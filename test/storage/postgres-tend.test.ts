@@ -56,6 +56,7 @@ describe.skipIf(cannotStartPostgres)('tending a database', () => {
     expect(await maintainDatabase(url)).toEqual({
       monthsMade: [],
       monthsDropped: [],
+      daysRolledUp: 0,
       monthsLeft: [],
       leasesDropped: 0,
     });

@@ -33,6 +33,7 @@ import { reconciliationConformance } from './conformance/reconciliation.ts';
 import { refundConformance } from './conformance/refunds.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
+import { sameNumberConformance } from './conformance/same-number.ts';
 import { scimConformance } from './conformance/scim.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { timelineConformance } from './conformance/timeline.ts';
@@ -87,6 +88,7 @@ export function describeStore(
     describe('reads', () => readConformance(open));
     describe('reports', () => reportConformance(open));
     describe('reports', () => timelineConformance(open));
+    describe('reports', () => sameNumberConformance(open));
     describe('searches', () => usageSearchConformance(open));
     describe('reports by month that', () => monthConformance(open));
     describe('adds up to the nanodollar', () => reconciliationConformance(open));

@@ -24,10 +24,16 @@ const NAMES =
   );
 const SUMS = NAMES.map((name) => `SUM(${name})`).join(', ');
 
+const ROLLED = dropTables('rolled_days', 'untagged_totals', 'tag_totals');
 const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, tag_set';
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  {
+    version: 28,
+    sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,
+    postgres: `DROP FUNCTION roll_up_day; DROP FUNCTION day_changed CASCADE; ${ROLLED}`,
+  },
   onBoth(27, dropTables('incidents')),
   {
     version: 26,

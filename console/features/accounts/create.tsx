@@ -9,6 +9,7 @@ import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, PageHead } from '../../parts/page.tsx';
@@ -109,10 +110,9 @@ function CreateForm({ onCreated }: { onCreated: (created: Created) => void }) {
 function CreditFields({ form }: { form: Form }) {
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-      <TextInput
+      <AmountField
         label="Initial credit (USD)"
         description="Without credit or a credit line, requests are rejected."
-        inputMode="decimal"
         placeholder="100.00"
         {...form.getInputProps('credit')}
       />

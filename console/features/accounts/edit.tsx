@@ -8,6 +8,7 @@ import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TagsField } from '../../parts/fields.tsx';
@@ -106,10 +107,9 @@ export function TermFields({ form }: FieldsProps) {
   const { role } = useMe();
   return (
     <>
-      <TextInput
+      <AmountField
         label="Allowance (USD)"
         description="Maximum spend per period. Leave empty to limit spend by the balance only."
-        inputMode="decimal"
         {...form.getInputProps('allowance')}
       />
       <NativeSelect
@@ -118,10 +118,9 @@ export function TermFields({ form }: FieldsProps) {
         {...form.getInputProps('allowance_period')}
       />
       {role === 'operator' && (
-        <TextInput
+        <AmountField
           label="Credit line (USD)"
           description="How far the balance can go below zero."
-          inputMode="decimal"
           {...form.getInputProps('credit_line')}
         />
       )}

@@ -1,6 +1,6 @@
 // Accounts with their available funds and recent cost, filtered by name and group.
 
-import { NativeSelect, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters, useSorting } from '../../filters.ts';
 import { statusLabels } from '../../labels.ts';
@@ -11,18 +11,16 @@ import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { useCosts, useList } from '../../queries.ts';
-import { fundsDigits } from '../billing/funds.ts';
 
-const PERIODS = ['7', '30'];
 export function AccountList() {
   const { role, hidden } = useMe();
   const { values, clear } = useFilters();
   const { name, group } = values;
-  const days = values['days'] === '30' ? 30 : 7;
   const sorting = useSorting('created', 'asc');
   const accounts = useList('/accounts', { query: { name, group, sort: sorting.by, order: sorting.order } });
-  const costs = useCosts('account', days, role === 'owner' ? { query: { below: 'true' } } : {});
+  const costs = useCosts('account', role === 'owner' ? { query: { below: 'true' } } : {});
   const add = (role === 'operator' || role === 'owner') && (
     <ButtonLink label="Create account" to="/accounts/new" icon="plus" />
   );
@@ -31,18 +29,23 @@ export function AccountList() {
       <PageHead
         title="Accounts"
         text="An account has a balance, groups that set its model access, API keys and users."
-        actions={add}
+        actions={
+          <>
+            <RangeFilter />
+            {add}
+          </>
+        }
       />
       <Stack>
-        <AccountFilters days={days} />
+        <AccountFilters />
         <DataTable
           label="Accounts"
           rows={accounts}
           sorting={sorting}
           columns={[
             nameColumn,
-            ...fundsColumns(fundsDigits(accounts.rows)),
-            moneyColumn('cost', `Cost (${days} days, UTC)`, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
+            ...fundsColumns,
+            moneyColumn('cost', costs.label, ({ id }: AccountShape) => costs.of(id), { from: 'sm' }),
             parentColumn(accounts.rows),
             ...(hidden.includes('group') ? [] : [groupsColumn]),
             statusColumn({ from: 'xs' }),
@@ -75,8 +78,7 @@ export function AccountList() {
   );
 }
 
-function AccountFilters({ days }: { days: number }) {
-  const { set } = useFilters();
+function AccountFilters() {
   const groups = useList('/groups', { query: { limit: 1000 } });
   return (
     <FilterBar mb={0}>
@@ -84,13 +86,6 @@ function AccountFilters({ days }: { days: number }) {
       {!useMe().hidden.includes('group') && (
         <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
       )}
-      <NativeSelect
-        label="Cost period"
-        data={PERIODS.map((value) => ({ value, label: `${Number(value)} days` }))}
-        value={String(days)}
-        onChange={({ currentTarget }) => set({ days: currentTarget.value === '7' ? null : currentTarget.value })}
-        w={120}
-      />
     </FilterBar>
   );
 }
@@ -113,27 +108,24 @@ const nameColumn: Column<AccountShape> = {
   ),
 };
 
-function fundsColumns(digits: number): Column<AccountShape>[] {
-  return [
-    {
-      name: 'available',
-      label: 'Available',
-      align: 'right',
-      show: ({ available, pays_from: payer }) =>
-        payer === 'parent' ? (
-          <Hint title="Paid by the parent account.">–</Hint>
-        ) : (
-          <Money usd={available} digits={digits} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
-        ),
-    },
-    moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
-      from: 'md',
-      digits,
-      sort: { by: 'balance', first: 'asc' },
-    }),
-    moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg', digits }),
-  ];
-}
+const fundsColumns: Column<AccountShape>[] = [
+  {
+    name: 'available',
+    label: 'Available',
+    align: 'right',
+    show: ({ available, pays_from: payer }) =>
+      payer === 'parent' ? (
+        <Hint title="Paid by the parent account.">–</Hint>
+      ) : (
+        <Money usd={available} {...(nanoOf(available) <= 0n && { c: 'red', fw: 600 })} />
+      ),
+  },
+  moneyColumn('balance', 'Balance', ofOwnBalance('balance'), {
+    from: 'md',
+    sort: { by: 'balance', first: 'asc' },
+  }),
+  moneyColumn('held', 'Reserved', ofOwnBalance('held'), { from: 'lg' }),
+];
 
 /** Nothing for an account whose balance is not used. */
 function ofOwnBalance(member: 'balance' | 'held') {

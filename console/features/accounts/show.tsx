@@ -6,7 +6,7 @@ import { useParams } from '@tanstack/react-router';
 import type { AccountShape, KeyShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetText } from '../../budgets.ts';
-import { countOf, dayBefore } from '../../figures.ts';
+import { countOf } from '../../figures.ts';
 import { periodTexts, roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
@@ -16,12 +16,13 @@ import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, ButtonLink, TextLink } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { Facts, Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { costLabel, rangeQuery } from '../../range.ts';
 import { tagTexts } from '../../tags.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
-import { fundsDigits } from '../billing/funds.ts';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
 import { KeyLink } from '../keys/list.tsx';
 import { nameOfPerson, PersonInvite } from '../people/invite.tsx';
@@ -30,7 +31,6 @@ import { AccountEditButton } from './edit.tsx';
 import { AccountsBelow, AccountTrail, useAccountsBelow, useMayChange } from './tree.tsx';
 
 const MONEY_EVERY_MS = 10_000;
-const DAYS = 30;
 
 export function AccountShow() {
   const { accountId } = useParams({ strict: false }) as { accountId: string };
@@ -111,13 +111,14 @@ function StatusButton({ account }: { account: AccountShape }) {
 }
 
 function Tiles({ account, of }: { account: AccountShape; of: Record<string, string> }) {
-  const since = dayBefore(DAYS);
-  const { data } = useGet('/usage/totals', { query: { ...of, since, limit: 1 } });
+  const range = useRange();
+  const { data } = useGet('/usage/totals', { query: { ...of, ...rangeQuery(range), limit: 1 } });
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
       {account.pays_from === 'own' && <FundsTiles account={account} />}
       <StatTile
-        label="Cost (30 days, UTC)"
+        label={costLabel(range)}
+        link={{ to: '/usage', search: of }}
         value={<Money usd={data?.total.cost} />}
         {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
       />
@@ -127,27 +128,26 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
 
 /** For accounts with a balance that is used. */
 function FundsTiles({ account }: OfAccount) {
-  const digits = fundsDigits([account]);
   return (
     <>
       <StatTile
         label="Available"
-        value={<Money usd={account.available} digits={digits} />}
+        value={<Money usd={account.available} />}
         note="Can be spent by new requests"
         {...(nanoOf(account.available) <= 0n && { color: 'red' })}
       />
       <StatTile
         label="Balance"
-        value={<Money usd={account.balance} digits={digits} />}
+        value={<Money usd={account.balance} />}
         note={
           <>
-            <Money usd={account.held} digits={digits} /> reserved by running requests
+            <Money usd={account.held} /> reserved by running requests
           </>
         }
       />
       <StatTile
         label="Credit line"
-        value={<Money usd={account.credit_line} digits={digits} />}
+        value={<Money usd={account.credit_line} precision="exact" />}
         note={creditLineNote(account)}
       />
     </>
@@ -168,7 +168,9 @@ function Settings({ account }: { account: AccountShape }) {
             name: 'Paid by',
             value: account.pays_from === 'own' ? 'Own balance' : 'Parent account',
           },
-          account.pays_from === 'own' ? { name: 'Credit line', value: <Money usd={account.credit_line} /> } : null,
+          account.pays_from === 'own'
+            ? { name: 'Credit line', value: <Money usd={account.credit_line} precision="exact" /> }
+            : null,
           { name: 'Budget per user', value: budgetText(account.person_budget) },
           { name: 'Warning thresholds', value: list(account.warns_at.map((percent) => `${percent}%`)) },
           { name: 'Tags', value: list(tagTexts(account.tags)) },
@@ -247,15 +249,8 @@ const keyColumns: Column<KeyShape>[] = [
     name: 'quota',
     label: 'Quota used',
     from: 'sm',
-    usd: ({ quota_used: used }) => used,
-    show: ({ quota, quota_used: used, quota_period: period }, digits) => (
-      <UsedBar
-        {...{ used, digits }}
-        limit={quota}
-        label="Quota used"
-        period={periodTexts[period] ?? period}
-        widthPx={200}
-      />
+    show: ({ quota, quota_used: used, quota_period: period }) => (
+      <UsedBar used={used} limit={quota} label="Quota used" period={periodTexts[period] ?? period} widthPx={200} />
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),

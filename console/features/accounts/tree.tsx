@@ -121,10 +121,9 @@ const allowanceColumn: Column<AccountShape> = {
   name: 'allowance',
   label: 'Allowance used',
   from: 'sm',
-  usd: ({ allowance_used: used }) => used,
-  show: ({ allowance, allowance_used: used, allowance_period: period }, digits) => (
+  show: ({ allowance, allowance_used: used, allowance_period: period }) => (
     <UsedBar
-      {...{ used, digits }}
+      used={used}
       limit={allowance}
       label="Allowance used"
       period={periodTexts[period] ?? period}

@@ -6,7 +6,8 @@ import { call } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -85,8 +86,8 @@ function RechargeFacts({ recharge }: { recharge: AutoRechargeShape }) {
     <Facts
       facts={[
         { name: 'Payment method', value: methodText(recharge) ?? 'None saved' },
-        { name: 'Threshold', value: <Money usd={recharge.threshold} /> },
-        { name: 'Amount', value: <Money usd={recharge.amount} /> },
+        { name: 'Threshold', value: <Money usd={recharge.threshold} precision="exact" /> },
+        { name: 'Amount', value: <Money usd={recharge.amount} precision="exact" /> },
         { name: 'Maximum per day', value: recharge.per_day_max ?? '–' },
       ]}
     />
@@ -127,12 +128,12 @@ function AutoRechargeForm({ recharge, options }: AutoRechargeFormProps) {
             : `Payment method: ${method}`}
         </Hint>
         <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <TextInput label="Threshold (USD)" inputMode="decimal" {...form.getInputProps('threshold')} />
-          <TextInput label="Amount (USD)" inputMode="decimal" {...form.getInputProps('amount')} />
+          <AmountField label="Threshold (USD)" {...form.getInputProps('threshold')} />
+          <AmountField label="Amount (USD)" {...form.getInputProps('amount')} />
           <TextInput label="Maximum per day" inputMode="numeric" {...form.getInputProps('per_day_max')} />
         </SimpleGrid>
         <Hint size="xs">
-          {`The amount is ${formatMoney(options.minimum)} to ${formatMoney(options.maximum)}, at most ${most} times per day (UTC).`}
+          {`The amount is ${formatExactMoney(options.minimum)} to ${formatExactMoney(options.maximum)}, at most ${most} times per day (UTC).`}
         </Hint>
         {form.errors['enabled'] !== undefined && <FailureNotice failure={new Error(String(form.errors['enabled']))} />}
         <FormFailure failure={change.error} fields={FIELDS} />

@@ -12,8 +12,10 @@ import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { rangeOfDay } from '../../range.ts';
+import { formatUtcDate, monthOptions } from '../../times.ts';
 import { monthsSince } from './daily-balance.ts';
-import { type JournalRow, journalDigits, monthJournal } from './month-journal.ts';
+import { type JournalRow, monthJournal } from './month-journal.ts';
 import { BillingPage } from './page.tsx';
 import { Journal } from './transactions.tsx';
 
@@ -55,7 +57,7 @@ function Month({ account }: { account: AccountShape }) {
       <Group align="flex-end">
         <NativeSelect
           label="Month (UTC)"
-          data={months}
+          data={monthOptions(months)}
           value={month}
           onChange={({ currentTarget }) => set({ month: currentTarget.value })}
         />
@@ -78,9 +80,8 @@ function MonthRows({ account, statement }: MonthRowsProps) {
   if (journal === null)
     return <Hint>This month has too many transactions to show daily balances. See all entries.</Hint>;
   const { rows, hasEarlyRefunds } = journal;
-  const digits = journalDigits(rows);
   const notes = [
-    `Opening balance: ${formatMoney(statement.opening_balance, digits)}.`,
+    `Opening balance: ${formatMoney(statement.opening_balance)}.`,
     'Usage is posted at the end of each day (UTC).',
     ...(hasEarlyRefunds ? ['Refunds and corrections reduce the usage on the day of the request.'] : []),
     ...(hasPlanPaid(statement) ? ['Usage paid by a plan is not included.'] : []),
@@ -89,7 +90,7 @@ function MonthRows({ account, statement }: MonthRowsProps) {
     <>
       <DataTable
         label="Transactions by day"
-        columns={columnsFor(isInstallation ? account.id : null, digits)}
+        columns={columnsFor(isInstallation ? account.id : null)}
         rows={{ rows, isLoading: false, failure: null, showMore: null, isLoadingMore: false, reload: () => {} }}
         keyOf={({ day, entry }) => (entry === null ? day : String(entry.seq))}
         empty={
@@ -107,7 +108,7 @@ function hasPlanPaid({ usage, used, corrected }: StatementShape): boolean {
   return cost > nanoOf(used) && cost > nanoOf(used) - nanoOf(corrected);
 }
 
-function columnsFor(accountId: string | null, digits: number): Column<JournalRow>[] {
+function columnsFor(accountId: string | null): Column<JournalRow>[] {
   return [
     { name: 'at', label: 'Time', from: 'sm', show: (row) => <TimeOf row={row} /> },
     { name: 'kind', label: 'Type', show: (row) => <Kind row={row} accountId={accountId} /> },
@@ -125,22 +126,19 @@ function columnsFor(accountId: string | null, digits: number): Column<JournalRow
       name: 'change',
       label: 'Amount',
       align: 'right',
-      show: (row) => <Change row={row} digits={digits} />,
+      show: (row) => <Change row={row} />,
     },
-    moneyColumn('balance', 'Balance', ({ balance }) => balance, { digits, from: 'sm' }),
+    moneyColumn('balance', 'Balance', ({ balance }) => balance, { from: 'sm' }),
   ];
 }
 
 /** On a phone, the balance has no column of its own. */
-function Change({ row: { change, balance, entry }, digits }: { row: JournalRow; digits: number }) {
+function Change({ row: { change, balance, entry } }: { row: JournalRow }) {
   return (
     <>
-      <Text component="span" inherit className="tabular" fw={entry === null ? 400 : 600} title={`${change} USD`}>
-        {change.startsWith('-') ? '' : '+'}
-        {formatMoney(change, digits)}
-      </Text>
+      <Money usd={change} isSigned fw={entry === null ? 400 : 600} />
       <Hint size="xs" hiddenFrom="sm">
-        Balance: <Money usd={balance} digits={digits} />
+        Balance: <Money usd={balance} />
       </Hint>
     </>
   );
@@ -149,8 +147,7 @@ function Change({ row: { change, balance, entry }, digits }: { row: JournalRow; 
 /** Usage leads to the requests of its day. On a phone, the time has no column of its own. */
 function Kind({ row, accountId }: { row: JournalRow; accountId: string | null }) {
   const { day, entry } = row;
-  const span = { period: 'custom', since: `${day}T00:00:00.000Z`, until: `${day}T23:59:59.999Z` };
-  const search = { ...span, ...(accountId !== null && { account: accountId }) };
+  const search = { range: rangeOfDay(day), ...(accountId !== null && { account: accountId }) };
   return (
     <Stack gap={0}>
       {entry === null ? (
@@ -168,5 +165,5 @@ function Kind({ row, accountId }: { row: JournalRow; accountId: string | null })
 }
 
 function TimeOf({ row: { day, entry } }: { row: JournalRow }) {
-  return entry === null ? `${day} (UTC)` : <When at={entry.at} />;
+  return entry === null ? `${formatUtcDate(day)} (UTC)` : <When at={entry.at} />;
 }

@@ -7,7 +7,8 @@ import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
-import { formatExactMoney, nanoOf, sumDigitsOf, sumOf } from '../../money.ts';
+import { formatExactMoney, nanoOf, sumOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
@@ -75,15 +76,14 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
-        <TextInput
+        <AmountField
           label="Amount (USD)"
           description="Enter a negative amount to deduct. You can deduct at most the available balance."
-          inputMode="decimal"
           placeholder="100.00"
           required
           data-autofocus
           {...form.getInputProps('amount')}
-          onChange={({ currentTarget }) => setAmount(currentTarget.value)}
+          onChange={setAmount}
         />
         <MoreFields form={form} />
         <NewBalance balance={account.balance} amount={amount} />
@@ -92,7 +92,7 @@ function CreditForm({ account, onDone }: { account: CreditedAccount; onDone: () 
           {...buttonOf(amount)}
           onCancel={onDone}
           isPending={addCredit.isPending}
-          isDisabled={amount === null}
+          isDisabled={form.values.amount === ''}
         />
       </Stack>
     </form>
@@ -126,18 +126,17 @@ function buttonOf(amount: string | null): { label: string; color?: string } {
 
 function NewBalance({ balance, amount }: { balance: string; amount: string | null }) {
   const after = amount === null ? null : sumOf([balance, amount]);
-  const digits = amount === null || after === null ? 2 : sumDigitsOf([{ parts: [balance, amount], sum: after }]);
   return (
     <Alert color={amount?.startsWith('-') ? 'orange' : 'gray'}>
       <Group justify="space-between">
         <Text size="sm">Current balance</Text>
-        <Money usd={balance} digits={digits} size="sm" />
+        <Money usd={balance} size="sm" />
       </Group>
       <Group justify="space-between" fw={600} aria-live="polite">
         <Text size="sm" fw={600}>
           New balance
         </Text>
-        <Money usd={after} digits={digits} size="sm" fw={600} />
+        <Money usd={after} size="sm" fw={600} />
       </Group>
     </Alert>
   );

@@ -3,10 +3,11 @@
 import { Stack, TagsInput } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
+import { amountOf } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
@@ -30,7 +31,7 @@ export function LowBalances({ account }: { account: AccountShape }) {
       }
     >
       {role === 'viewer' ? (
-        <Hint>{account.low_balances.map(formatMoney).join(', ') || 'None'}</Hint>
+        <Hint>{account.low_balances.map(formatExactMoney).join(', ') || 'None'}</Hint>
       ) : (
         // Another form when another user changes the amounts.
         <LowBalancesForm key={account.low_balances.join()} account={account} />
@@ -41,10 +42,9 @@ export function LowBalances({ account }: { account: AccountShape }) {
 
 function LowBalancesForm({ account: { id, low_balances: before } }: { account: AccountShape }) {
   const [amounts, setAmounts] = useState(before);
-  const change = useChange(
-    () => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts.map((text) => text.replace(/^\$/, '')) } }),
-    { done: 'Low balance notices saved.' },
-  );
+  const change = useChange(() => call('PATCH /accounts/{id}', { id, body: { low_balances: amounts } }), {
+    done: 'Low balance notices saved.',
+  });
   return (
     <form
       onSubmit={(event) => {
@@ -60,7 +60,7 @@ function LowBalancesForm({ account: { id, low_balances: before } }: { account: A
           {...(amounts.length === 0 && { placeholder: '5.00' })}
           acceptValueOnBlur
           value={amounts}
-          onChange={setAmounts}
+          onChange={(texts) => setAmounts(texts.map((text) => amountOf(text)))}
           error={fieldFaults(change.error, FIELDS)?.['low_balances']}
         />
         <FormFailure failure={change.error} fields={FIELDS} />

@@ -1,7 +1,7 @@
 // The journal of a month with its usage rolled up by day, and the balance after each row. Exact, or null.
 
 import type { EntryShape, StatementShape } from '../../../src/admin-api/shapes.ts';
-import { nanoOf, negated, sumDigitsOf, sumOf, usdOf } from '../../money.ts';
+import { nanoOf, usdOf } from '../../money.ts';
 import { daysOf, usageChange } from './daily-balance.ts';
 
 export interface JournalRow {
@@ -54,11 +54,4 @@ function rowsOf(
     if (usage !== 0n) add(day, null, usage);
   }
   return balance === nanoOf(statement.closing_balance) ? rows.reverse() : null;
-}
-
-/** The fraction digits on which each balance is the one before it plus the change. */
-export function journalDigits(rows: readonly JournalRow[]): number {
-  return sumDigitsOf(
-    rows.map(({ change, balance }) => ({ parts: [sumOf([balance, negated(change)]), change], sum: balance })),
-  );
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { AccountShape, HoldShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { periodTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
-import { chartFormats, formatMoney, nanoOf, type Sum, sumOf, usdOf } from '../../money.ts';
+import { chartFormats, formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
 import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
@@ -14,12 +14,11 @@ import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
-import { formatUtcDay } from '../../times.ts';
+import { formatUtcDay, formatUtcMonth, monthOptions } from '../../times.ts';
 import { PurchaseReturn } from '../plans/purchase-return.tsx';
 import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
 import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
-import { fundsDigits } from './funds.ts';
 import { LowBalances } from './low-balances.tsx';
 import { daysLeftText } from './pace.ts';
 import { BillingPage, FundsNotices } from './page.tsx';
@@ -59,13 +58,12 @@ function Overview({ account }: { account: AccountShape }) {
   const { role } = useMe();
   const holds = useList('/accounts/{id}/holds', { id: account.id, everyMs: REFRESH_MS });
   const options = useGet('/payment-options').data;
-  const digits = fundsDigits([account], heldSum(account, holds));
   return (
     <>
       <PaymentReturn />
       <PurchaseReturn />
       <FundsNotices account={account} />
-      <FundsTiles account={account} holds={holds} digits={digits} />
+      <FundsTiles account={account} holds={holds} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {role === 'owner' && options !== undefined && <Recharge options={options} />}
         {options?.provider != null && <AutoRecharge accountId={account.id} options={options} />}
@@ -73,15 +71,9 @@ function Overview({ account }: { account: AccountShape }) {
         {role !== 'viewer' && <Redeem accountId={account.id} />}
       </SimpleGrid>
       <BalanceChart account={account} />
-      <HoldTable holds={holds} digits={digits} />
+      <HoldTable holds={holds} />
     </>
   );
-}
-
-/** The holds, if all are listed. The sum and the list may be of different moments. */
-function heldSum({ held }: AccountShape, { rows, showMore }: Rows<HoldShape>): Sum[] {
-  const parts = rows.map(({ amount }) => amount);
-  return showMore === null && sumOf(parts) === usdOf(nanoOf(held)) ? [{ parts, sum: held }] : [];
 }
 
 function DaysLeft({ account: { id } }: { account: AccountShape }) {
@@ -106,7 +98,7 @@ function StatementChoice({ account }: { account: AccountShape }) {
     <Group gap={4} wrap="nowrap">
       <NativeSelect
         aria-label="Month"
-        data={months}
+        data={monthOptions(months)}
         value={month}
         onChange={({ currentTarget }) => setChosen(currentTarget.value)}
       />
@@ -118,41 +110,31 @@ function StatementChoice({ account }: { account: AccountShape }) {
 interface FundsTilesProps {
   account: AccountShape;
   holds: Rows<HoldShape>;
-  digits: number;
 }
 
-function FundsTiles({ account, holds, digits }: FundsTilesProps) {
+function FundsTiles({ account, holds }: FundsTilesProps) {
   const isOwing = nanoOf(account.debt) > 0n;
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, lg: isOwing ? 5 : 4 }}>
         <StatTile
           label="Available"
-          value={<Money usd={account.available} digits={digits} />}
+          value={<Money usd={account.available} />}
           note={<DaysLeft account={account} />}
           {...(nanoOf(account.available) <= 0n && { color: 'red' })}
         />
-        <StatTile
-          label="Balance"
-          value={<Money usd={account.balance} digits={digits} />}
-          note="Sum of all transactions"
-        />
+        <StatTile label="Balance" value={<Money usd={account.balance} />} note="Sum of all transactions" />
         {isOwing && (
-          <StatTile
-            label="Debt"
-            value={<Money usd={account.debt} digits={digits} />}
-            note="Paid by the next credit"
-            color="red"
-          />
+          <StatTile label="Debt" value={<Money usd={account.debt} />} note="Paid by the next credit" color="red" />
         )}
         <StatTile
           label="Reserved"
-          value={<Money usd={account.held} digits={digits} />}
+          value={<Money usd={account.held} />}
           note={heldNote(holds.rows.length, holds.showMore !== null)}
         />
         <StatTile
           label="Credit line"
-          value={<Money usd={account.credit_line} digits={digits} />}
+          value={<Money usd={account.credit_line} precision="exact" />}
           note={creditLineNote(account)}
         />
       </SimpleGrid>
@@ -185,7 +167,7 @@ function BalanceChart({ account: { id, created_at: createdAt } }: { account: Acc
         <Hint size="xs">
           {balances === null
             ? 'By day (UTC) of completion. The daily balance is not available for this month.'
-            : `At the end of each day (UTC) in ${data.month}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
+            : `At the end of each day (UTC) in ${formatUtcMonth(data.month)}.${balances.hasEarlyRefunds ? ' Refunds count on the day of their request.' : ''}`}
         </Hint>
       </Group>
       {balances === null ? (
@@ -229,7 +211,7 @@ function DailyUsageChart({ statement, createdAt }: { statement: StatementShape; 
   );
 }
 
-function HoldTable({ holds, digits }: { holds: Rows<HoldShape>; digits: number }) {
+function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
   const names = useNames(holds.rows.map(({ key }) => ({ key, account: null })));
   return (
     <section aria-labelledby="balance-holds">
@@ -238,7 +220,7 @@ function HoldTable({ holds, digits }: { holds: Rows<HoldShape>; digits: number }
       </Heading>
       <DataTable
         label="Holds"
-        columns={columnsFor(names, digits)}
+        columns={columnsFor(names)}
         rows={holds}
         keyOf={({ request_id: requestId }) => requestId}
         empty={<Hint>No running requests.</Hint>}
@@ -247,7 +229,7 @@ function HoldTable({ holds, digits }: { holds: Rows<HoldShape>; digits: number }
   );
 }
 
-function columnsFor(names: Names, digits: number): Column<HoldShape>[] {
+function columnsFor(names: Names): Column<HoldShape>[] {
   return [
     {
       name: 'model',
@@ -266,6 +248,6 @@ function columnsFor(names: Names, digits: number): Column<HoldShape>[] {
     },
     { name: 'request', label: 'Request', from: 'md', show: ({ request_id: requestId }) => requestId },
     { name: 'since', label: 'Started', from: 'sm', show: ({ since }) => <When at={since} isRelative /> },
-    moneyColumn('amount', 'Reserved', ({ amount }) => amount, { digits }),
+    moneyColumn('amount', 'Reserved', ({ amount }) => amount, { precision: 'request' }),
   ];
 }

@@ -9,7 +9,7 @@ const LONG_DAYS = 365;
 export function daysLeftText({ state, days_left: left }: ForecastShape): string {
   if (state === 'refused') return 'Requests are refused';
   if (state === 'plan') return 'The plan pays first';
-  if (state === 'parent') return 'The parent account pays';
+  if (state === 'parent') return 'Paid by the parent account';
   if (state === 'exhausted') return 'Nothing left';
   if (state === 'not_used' || left === null) return 'No use in the last 7 days';
   if (left > LONG_DAYS) return 'More than a year at the present pace';

@@ -1,13 +1,14 @@
 // Buys credit on the page of the payment provider: an offered amount, or another within the operator's bounds.
 
-import { Chip, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Chip, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { PaymentOptionsShape } from '../../../src/admin-api/shapes.ts';
 import { readDecimal } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { SupportLink } from '../../installation.tsx';
-import { formatMoney, nanoOf, usdOf } from '../../money.ts';
+import { formatExactMoney, nanoOf, usdOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useCreate } from '../../queries.ts';
@@ -56,7 +57,7 @@ function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { opt
     },
   });
   const amount = choice === OTHER ? typed.trim() : choice;
-  const range = `${formatMoney(minimum)} to ${formatMoney(maximum)}, excluding taxes`;
+  const range = `${formatExactMoney(minimum)} to ${formatExactMoney(maximum)}, excluding taxes`;
   return (
     <form
       onSubmit={(event) => {
@@ -68,19 +69,18 @@ function RechargeForm({ options: { amounts, minimum, maximum, bonuses } }: { opt
       <Stack>
         <AmountChoice amounts={amounts} choice={choice} onChange={setChoice} />
         {choice === OTHER && (
-          <TextInput
+          <AmountField
             label="Amount (USD)"
             description={range}
-            inputMode="decimal"
             leftSection="$"
             maw={260}
             value={typed}
-            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+            onChange={setTyped}
             error={fieldFaults(paying.error, FIELDS)?.['amount']}
           />
         )}
         {choice !== OTHER && (
-          <Text size="sm">{`${formatMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
+          <Text size="sm">{`${formatExactMoney(amount)} is added to the balance. Taxes may be added to the price.`}</Text>
         )}
         <Bonus amount={nanoOf(amount)} bonuses={bonuses} />
         <FormFailure failure={paying.error} fields={choice === OTHER ? FIELDS : []} />
@@ -106,7 +106,7 @@ function AmountChoice({ amounts, choice, onChange }: AmountChoiceProps) {
       <Group gap="xs" role="radiogroup" aria-label="Amount">
         {amounts.map((usd) => (
           <Chip key={usd} value={usd} name="amount">
-            {formatMoney(usd)}
+            {formatExactMoney(usd)}
           </Chip>
         ))}
         <Chip value={OTHER} name="amount">
@@ -127,10 +127,10 @@ interface BonusProps {
 function Bonus({ amount, bonuses }: BonusProps) {
   const reached = bonuses.findLast(({ from }) => amount >= nanoOf(from));
   const next = bonuses.find(({ from }) => amount < nanoOf(from));
-  const usd = (nano: bigint) => formatMoney(usdOf(nano));
+  const usd = (nano: bigint) => formatExactMoney(usdOf(nano));
   const parts = [
     reached !== undefined && `Bonus: ${usd(bonusOf(amount, reached.percent))} (${reached.percent}%).`,
-    next !== undefined && `From ${formatMoney(next.from)}, you get a bonus of ${next.percent}%.`,
+    next !== undefined && `From ${formatExactMoney(next.from)}, you get a bonus of ${next.percent}%.`,
   ].filter((part) => part !== false);
   return parts.length > 0 && <Text size="sm">{parts.join(' ')}</Text>;
 }

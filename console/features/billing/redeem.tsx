@@ -5,7 +5,7 @@ import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { Section } from '../../parts/page.tsx';
 import { useChange } from '../../queries.ts';
@@ -19,7 +19,7 @@ export function Redeem({ accountId }: { accountId: string }) {
       notifications.show({
         message: repeated
           ? 'This account already redeemed this code. The balance did not change.'
-          : `${formatMoney(amount)} was added to the balance.`,
+          : `${formatExactMoney(amount)} was added to the balance.`,
         color: repeated ? 'yellow' : 'road',
       });
       setCode('');

@@ -6,11 +6,13 @@ import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes
 import { formatCount } from '../../figures.ts';
 import { Logo, SupportLink } from '../../installation.tsx';
 import { entryKindLabels, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
-import { digitsOf, formatExactMoney, nanoOf, negated, sumOf, usdOf } from '../../money.ts';
-import { type Column, PlainTable } from '../../parts/data-table.tsx';
+import { formatMoney, nanoOf, negated, sumOf, usdOf } from '../../money.ts';
+import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
 import { ExternalLink } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
-import { formatTime } from '../../times.ts';
+import { formatTime, formatUtcDate } from '../../times.ts';
+import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 type Used = StatementShape['usage'];
 
@@ -47,7 +49,7 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
       <UsedTable
         title="Usage by day"
         head="Day"
-        rows={byDay.map(({ day, ...used }) => ({ name: day, used }))}
+        rows={byDay.map(({ day, ...used }) => ({ name: formatUtcDate(day), used }))}
         total={usage}
         moreCount={0}
       />
@@ -71,15 +73,15 @@ export function StatementPaper({ account, statement, tagName, nameOfKey }: State
       />
       <Hint size="xs">
         {'Cost of the requests that completed in this month, less later refunds and corrections.'}{' '}
-        {'Input, cached input and output are in tokens. Cached input includes cache reads and writes.'}{' '}
-        {'Days and months are in UTC.'}
+        {'Input, cached and output are in tokens. Cached is the input read from the cache or written to it.'}{' '}
+        {'Days and months are in UTC. Amounts are rounded to cents; the CSV file has the exact amounts.'}
       </Hint>
     </Stack>
   );
 }
 
 function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 'tagName'>) {
-  const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString().slice(0, 10);
+  const lastMoment = new Date(Date.parse(statement.until) - 1).toISOString();
   return (
     <SimpleGrid cols={{ base: 1, xs: 4 }} spacing="md">
       <Fact label="From">
@@ -91,7 +93,7 @@ function Head({ account, statement }: Omit<StatementPaperProps, 'nameOfKey' | 't
         <Hint size="xs">{account.id}</Hint>
       </Fact>
       <Fact label="Period (UTC)">
-        {statement.since.slice(0, 10)} – {lastMoment}
+        {formatUtcDate(statement.since)} – {formatUtcDate(lastMoment)}
       </Fact>
       <Fact label="Created (UTC)">{formatTime(Date.now(), 'short', 'UTC')}</Fact>
     </SimpleGrid>
@@ -116,17 +118,16 @@ function Sums({ statement }: { statement: StatementShape }) {
     ['Refunds', refunded],
     ['Corrections', corrected],
   ];
-  const digits = digitsOf([opening, closing, ...moves.map(([, usd]) => usd)]);
   return (
     <section aria-labelledby="statement-summary">
       <PartTitle id="statement-summary">Summary</PartTitle>
       <Stack gap={6} maw={460}>
-        <Sum label="Opening balance" usd={opening} digits={digits} isStrong />
+        <Sum label="Opening balance" usd={opening} isStrong />
         {moves.map(([label, usd], place) =>
-          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} digits={digits} isSigned />,
+          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} isSigned />,
         )}
         <Divider />
-        <Sum label={statement.is_over ? 'Closing balance' : 'Current balance'} usd={closing} digits={digits} isStrong />
+        <Sum label={statement.is_over ? 'Closing balance' : 'Current balance'} usd={closing} isStrong />
       </Stack>
     </section>
   );
@@ -135,20 +136,16 @@ function Sums({ statement }: { statement: StatementShape }) {
 interface SumProps {
   label: string;
   usd: string;
-  digits: number;
   isStrong?: boolean;
   isSigned?: boolean;
 }
 
-function Sum({ label, usd, digits, isStrong = false, isSigned = false }: SumProps) {
+function Sum({ label, usd, isStrong = false, isSigned = false }: SumProps) {
   const weight = isStrong ? 650 : 400;
   return (
     <Group justify="space-between" wrap="nowrap">
       <Text fw={weight}>{label}</Text>
-      <Text fw={weight} className="tabular">
-        {isSigned && nanoOf(usd) > 0n ? '+' : ''}
-        {formatExactMoney(usd, digits)}
-      </Text>
+      <Money usd={usd} isSigned={isSigned} fw={weight} />
     </Group>
   );
 }
@@ -167,7 +164,7 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
           rows={entries}
           keyOf={({ seq }) => String(seq)}
           columns={[
-            { name: 'at', label: 'Day', show: ({ at }) => <span className="tabular">{at.slice(0, 10)}</span> },
+            { name: 'at', label: 'Day', show: ({ at }) => <span className="tabular">{formatUtcDate(at)}</span> },
             {
               name: 'kind',
               label: 'Type',
@@ -180,14 +177,7 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
                 </>
               ),
             },
-            {
-              name: 'change',
-              label: 'Amount',
-              align: 'right',
-              usd: ({ change }) => change,
-              digits: 'exact',
-              show: ({ change }, digits) => <span className="tabular">{formatExactMoney(change, digits)}</span>,
-            },
+            moneyColumn<(typeof entries)[number]>('change', 'Amount', ({ change }) => change),
           ]}
         />
       )}
@@ -228,14 +218,9 @@ function Payments({ statement: { payments } }: { statement: StatementShape }) {
   const amountsOf = (usd: Amount) => payments.map(usd).filter((one) => one !== null);
   const totalOf = (usd: Amount) => sumOf(amountsOf(usd));
   const column = ({ name, label, usd }: PaymentFigure): Column<Payment> => ({
-    name,
-    label,
-    align: 'right',
-    usd,
-    digits: 'exact',
+    ...moneyColumn<Payment>(name, label, (payment) => usd(payment) ?? '0'),
     ...(name !== 'total' && { from: 'xs' }),
-    show: (payment, digits) => <span className="tabular">{formatExactMoney(usd(payment) ?? '0', digits)}</span>,
-    total: <span className="tabular">{formatExactMoney(totalOf(usd), digitsOf(amountsOf(usd)))}</span>,
+    total: <Money usd={totalOf(usd)} />,
   });
   const isNeeded = ({ name, usd }: PaymentFigure) =>
     name === 'amount' || name === 'total' || amountsOf(usd).some(isSome);
@@ -280,7 +265,7 @@ function PaymentName({ payment, figures }: PaymentNameProps) {
   const { created_at: at, kind, status, id, receipt_url: receipt } = payment;
   return (
     <>
-      <span className="tabular">{at.slice(0, 10)}</span> {paymentKindLabels[kind]}
+      <span className="tabular">{formatUtcDate(at)}</span> {paymentKindLabels[kind]}
       {status !== 'paid' && ` (${paymentStatusLabels[status].toLowerCase()})`}
       <PhoneFigures figures={figures} of={(usd) => usd(payment)} />
       <Hint size="xs" className="wrap">
@@ -307,7 +292,7 @@ interface PhoneFiguresProps {
 function PhoneFigures({ figures, of }: PhoneFiguresProps) {
   const shown = figures.flatMap(({ name, label, usd }) => {
     const amount = of(usd);
-    return name === 'total' || amount === null || !isSome(amount) ? [] : [`${label} ${formatExactMoney(amount)}`];
+    return name === 'total' || amount === null || !isSome(amount) ? [] : [`${label} ${formatMoney(amount)}`];
   });
   return (
     <Hint size="xs" fw={400} hiddenFrom="xs">
@@ -333,8 +318,7 @@ interface UsedTableProps {
 
 function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
   if (rows.length === 0) return null;
-  const digits = digitsOf([total, ...rows.map(({ used }) => used)].map(paidOf));
-  const figure = (label: string, print: (used: Used) => string, from?: 'xs'): Column<UsedRow> => ({
+  const figure = (label: string, print: (used: Used) => ReactNode, from?: 'xs'): Column<UsedRow> => ({
     name: label,
     label,
     align: 'right',
@@ -354,18 +338,12 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
         columns={[
           { name: 'name', label: head, show: ({ name }) => <span className="wrap">{name}</span>, total: 'Total' },
           figure('Requests', ({ messages }) => formatCount(messages)),
-          figure('Input', (used) => formatCount(used.input_tokens), 'xs'),
-          figure('Cached input', (used) => formatCount(cachedOf(used)), 'xs'),
-          figure('Output', (used) => formatCount(used.output_tokens), 'xs'),
-          figure('Cost', (used) => formatExactMoney(paidOf(used), digits)),
+          ...tokenKinds.map(({ name, label }) => figure(label, (used) => formatCount(splitTokens(used)[name]), 'xs')),
+          figure('Cost', (used) => <Money usd={paidOf(used)} />),
         ]}
       />
     </section>
   );
-}
-
-function cachedOf(used: Used): number {
-  return used.cache_read_input_tokens + used.cache_creation_input_tokens;
 }
 
 /** The cost without the amount written off. */

@@ -10,14 +10,13 @@ import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
+import { formatUtcMonth, monthOptions } from '../../times.ts';
 import { monthsSince } from './daily-balance.ts';
 import { usePathOfBilling } from './page.tsx';
 import { StatementPaper } from './statement-paper.tsx';
 
-const monthName = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-
 const titleOf = (month: string) =>
-  /^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) ? `${monthName.format(new Date(`${month}-01`))} statement` : 'Statement';
+  /^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) ? `${formatUtcMonth(month)} statement` : 'Statement';
 
 const MONTHS_MAX = 36;
 
@@ -62,7 +61,7 @@ function Actions({ account, statement }: { account: AccountShape; statement?: St
       <ButtonLink variant="default" label="Billing" to={pathOfBilling(account.id)} />
       <NativeSelect
         aria-label="Month"
-        data={months.includes(shown) ? months : [shown, ...months]}
+        data={monthOptions(months.includes(shown) ? months : [shown, ...months])}
         value={shown}
         onChange={({ currentTarget }) => set({ month: currentTarget.value })}
       />

@@ -5,11 +5,12 @@ import type { EntryShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { entryKindLabels, optionsOf } from '../../labels.ts';
-import { formatMoney, nanoOf } from '../../money.ts';
+import { nanoOf } from '../../money.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, NoRows } from '../../parts/data-table.tsx';
 import { DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
@@ -85,8 +86,7 @@ function columnsFor(accountId: string): Column<EntryShape>[] {
       name: 'change',
       label: 'Amount',
       align: 'right',
-      usd: shownAmount,
-      show: (row, digits) => <Change row={row} digits={digits} />,
+      show: (row) => <Change row={row} />,
     },
   ];
 }
@@ -154,28 +154,12 @@ function LongText({ text }: { text: string | null }) {
 }
 
 /** A write-off does not change the balance; its amount is shown in parentheses. */
-function shownAmount({ change, amount }: EntryShape): string {
-  return nanoOf(change) === 0n ? amount : change;
-}
-
-function Change({ row: { change, amount }, digits }: { row: EntryShape; digits: number }) {
+function Change({ row: { change, amount } }: { row: EntryShape }) {
   if (nanoOf(change) === 0n)
     return (
-      <Text
-        component="span"
-        inherit
-        c="dimmed"
-        className="tabular"
-        title={`${amount} USD written off: the balance did not change.`}
-      >
-        ({formatMoney(amount, digits)})
+      <Text component="span" inherit c="dimmed" title="Written off. The balance did not change.">
+        (<Money usd={amount} precision="request" />)
       </Text>
     );
-  const isUp = !change.startsWith('-');
-  return (
-    <Text component="span" inherit className="tabular" fw={isUp ? 600 : 400} title={`${change} USD`}>
-      {isUp ? '+' : ''}
-      {formatMoney(change, digits)}
-    </Text>
-  );
+  return <Money usd={change} precision="request" isSigned fw={change.startsWith('-') ? 400 : 600} />;
 }

@@ -6,7 +6,8 @@ import { countOf, formatCount } from '../../figures.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { optionsOf } from '../../labels.ts';
-import { digitsOf, nanoOf, usdOf } from '../../money.ts';
+import { nanoOf, usdOf } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
@@ -51,9 +52,8 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
           {...form.getInputProps('name')}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-          <TextInput
+          <AmountField
             label="Amount of each code (USD)"
-            inputMode="decimal"
             placeholder="5.00"
             required
             {...form.getInputProps('amount')}
@@ -81,7 +81,7 @@ export function CodeBatchForm({ onCreated, onCancel }: CodeBatchCreateProps) {
         {total > 0n && (
           <Text size="sm">
             {'Total value: '}
-            <Money usd={usdOf(total)} digits={digitsOf([usdOf(total)])} />.
+            <Money usd={usdOf(total)} precision="exact" />.
           </Text>
         )}
         <FormFailure failure={create.error} fields={FIELDS} />

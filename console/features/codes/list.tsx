@@ -62,7 +62,7 @@ const columns: Column<CodeBatchShape>[] = [
     label: 'Batch',
     show: ({ id, name, note }) => <NameLink to={pathOf.codeBatch(id)} name={name} note={note} />,
   },
-  moneyColumn('amount', 'Amount', ({ amount }) => amount),
+  moneyColumn('amount', 'Amount', ({ amount }) => amount, { precision: 'exact' }),
   {
     name: 'redeemed',
     label: 'Redeemed',

@@ -75,7 +75,7 @@ function BatchFacts({ batch }: { batch: CodeBatchShape }) {
     <Section title="Batch" aside={<StatusBadge status={batch.status} />}>
       <Facts
         facts={[
-          { name: 'Amount of each code', value: <Money usd={batch.amount} /> },
+          { name: 'Amount of each code', value: <Money usd={batch.amount} precision="exact" /> },
           { name: 'Redeemed', value: `${formatCount(batch.redeemed)} of ${formatCount(batch.count)}` },
           { name: 'Credit type', value: entryKindLabels[batch.kind] },
           { name: 'Expires', value: <When at={batch.expires_at} /> },

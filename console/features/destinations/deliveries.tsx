@@ -10,6 +10,7 @@ import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
+import { EventText } from '../events/event-text.tsx';
 import { nameOfDestination } from './words.ts';
 
 const REFRESH_MS = 5_000;
@@ -76,7 +77,13 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
         {
           name: 'event',
           label: 'Event',
-          show: (row) => <NameLink to={pathOf.delivery(row.id)} name={row.event.title} note={row.event.description} />,
+          show: (row) => (
+            <NameLink
+              to={pathOf.delivery(row.id)}
+              name={row.event.title}
+              note={<EventText text={row.event.description} />}
+            />
+          ),
         },
         ...(isOfOne ? [] : [destination]),
         statusColumn(),

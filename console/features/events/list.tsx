@@ -11,6 +11,7 @@ import { ButtonLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet, useList } from '../../queries.ts';
+import { EventText } from './event-text.tsx';
 
 export function EventList() {
   const me = useMe();
@@ -69,7 +70,7 @@ function EventCell({ row }: { row: EventShape }) {
         {row.title}
       </Text>
       <Hint size="xs" className="wrap">
-        {row.description}
+        <EventText text={row.description} />
       </Hint>
       <Hint size="xs" hiddenFrom="sm">
         <When at={row.timestamp} isRelative />

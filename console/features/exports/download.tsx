@@ -7,9 +7,14 @@ import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
+import { useRange, useRangeText } from '../../parts/range.tsx';
+import type { TimeRange } from '../../range.ts';
+import { formatUtcDate, monthOptions } from '../../times.ts';
 import { dimensionLabelsFor, formatLabels, kindLabels, optionsOf } from './words.ts';
 
 const MONTHS = 24;
+/** The value of the time range of the console, beside months. */
+const RANGE = 'range';
 
 export function Download() {
   const me = useMe();
@@ -20,7 +25,7 @@ export function Download() {
   const [tagName, setTagName] = useState(linked['tag_name'] ?? '');
   const [hasBelow, setBelow] = useState(linked['below'] === 'true');
   const [account, setAccount] = useState(linked['account'] ?? '');
-  const [month, setMonth] = useState(linked['since'] === undefined ? (lastMonths()[0]?.value ?? '') : '');
+  const times = useTimes(linked);
   const [first = null, second = null] = by;
   const isByTag = kind === 'costs' && by.includes('tag');
   const isOfAccount = account !== '' || me.account !== null;
@@ -30,9 +35,8 @@ export function Download() {
     ...(isByTag && { tag_name: tagName }),
     ...(account !== '' && { account }),
     ...(isOfAccount && hasBelow && { below: 'true' }),
-    ...(month === '' ? { since: linked['since'] ?? '', until: linked['until'] ?? '' } : { month }),
+    ...times.query,
   });
-  const times = month === '' ? [{ value: '', label: periodOf(linked) }, ...lastMonths()] : lastMonths();
   return (
     <Section title="Download">
       <Stack>
@@ -58,9 +62,9 @@ export function Download() {
           {isByTag && <TagName name={tagName} setName={setTagName} />}
           <Select
             label="Time (UTC)"
-            data={times}
-            value={month}
-            onChange={(value) => setMonth(value ?? '')}
+            data={times.options}
+            value={times.chosen}
+            onChange={(value) => times.choose(value ?? '')}
             allowDeselect={false}
           />
           <Choice label="Format" value={format} labels={formatLabels} onChange={setFormat} />
@@ -142,16 +146,44 @@ function withoutDimension(labels: Readonly<Record<string, string>>, chosen: stri
   return others;
 }
 
+interface Times {
+  /** The value of an option. */
+  chosen: string;
+  choose: (value: string) => void;
+  options: { value: string; label: string }[];
+  query: Record<string, string>;
+}
+
+/** Months, the time range of the console, and the times of the link. */
+function useTimes(linked: Readonly<Record<string, string | undefined>>): Times {
+  const range = useRange();
+  const rangeText = useRangeText();
+  const months = lastMonths();
+  const { since, until = '' } = linked;
+  const initial = linked['range'] === undefined ? (months[0]?.value ?? '') : RANGE;
+  const [chosen, choose] = useState(since === undefined ? initial : '');
+  const options = [{ value: RANGE, label: rangeText }, ...months];
+  if (since !== undefined) options.unshift({ value: '', label: periodOf(linked) });
+  const queries: Record<string, Record<string, string>> = {
+    '': { since: since ?? '', until },
+    [RANGE]: timesOf(range),
+  };
+  return { chosen, choose, options, query: queries[chosen] ?? { month: chosen } };
+}
+
+/** Files end before their `until`. */
+function timesOf({ sinceMs, untilMs }: TimeRange): Record<string, string> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  return { since: iso(sinceMs), ...(untilMs !== null && { until: iso(untilMs) }) };
+}
+
 function lastMonths(): { value: string; label: string }[] {
   const now = new Date();
-  return Array.from({ length: MONTHS }, (_, before) => {
-    const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1));
-    const label = start.toLocaleDateString('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-    return { value: start.toISOString().slice(0, 7), label };
-  });
+  const monthBefore = (before: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - before, 1));
+  return monthOptions(Array.from({ length: MONTHS }, (_, before) => monthBefore(before).toISOString().slice(0, 7)));
 }
 
 function periodOf({ since = '', until = '' }: Readonly<Record<string, string | undefined>>): string {
   const last = new Date(Date.parse(until) - 1);
-  return `${since.slice(0, 10)} to ${Number.isNaN(last.getTime()) ? until : last.toISOString().slice(0, 10)}`;
+  return `${formatUtcDate(since)} to ${Number.isNaN(last.getTime()) ? until : formatUtcDate(last.toISOString())}`;
 }

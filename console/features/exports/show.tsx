@@ -13,6 +13,7 @@ import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { EmptyState, Facts, Heading, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
+import { formatUtcDate, formatUtcMonth } from '../../times.ts';
 import {
   type Dimension,
   dimensionLabels,
@@ -67,7 +68,13 @@ function Details({ row }: { row: ExportShape }) {
 }
 
 const columns: Column<ExportRunShape>[] = [
-  { name: 'period', label: 'Period', show: ({ period }) => <span className="tabular">{period}</span> },
+  {
+    name: 'period',
+    label: 'Period',
+    show: ({ period }) => (
+      <span className="tabular">{period.length === 7 ? formatUtcMonth(period) : formatUtcDate(period)}</span>
+    ),
+  },
   { name: 'status', label: 'Status', show: (run) => <RunStatus run={run} /> },
   { name: 'rows', label: 'Rows', from: 'sm', align: 'right', show: ({ rows }) => formatCount(rows) },
   { name: 'files', label: 'Files', from: 'lg', align: 'right', show: ({ objects }) => objects.length },

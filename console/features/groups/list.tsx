@@ -8,6 +8,7 @@ import { seesInstallation, useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useGet, useList } from '../../queries.ts';
 import { leave } from '../../unsaved.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
@@ -15,7 +16,6 @@ import { GroupForm } from './form.tsx';
 import { limitTexts } from './limits.ts';
 
 const ALL_ROWS = { limit: 1000 };
-const COST_DAYS = 30;
 /** Up to this number of groups, the page suggests what to do next. */
 const FEW_ROWS = 4;
 
@@ -25,7 +25,7 @@ export function GroupList() {
   const groups = useList('/groups', { query: ALL_ROWS });
   const models = useList('/models', { query: ALL_ROWS });
   const accounts = useGet('/accounts', { query: ALL_ROWS, isEnabled: isInstallation });
-  const costs = useCosts('group', COST_DAYS, { isEnabled: isInstallation });
+  const costs = useCosts('group', { isEnabled: isInstallation });
   const [edited, setEdited] = useState<GroupShape | 'new' | null>(null);
   const removing = useReview({ done: 'Group deleted.' });
   const columns = [
@@ -52,7 +52,12 @@ export function GroupList() {
             ? 'A group gives its accounts access to models, multiplies their prices and limits each account.'
             : 'The groups of your account, with their models and limits.'
         }
-        actions={me.role === 'operator' && add}
+        actions={
+          <>
+            {isInstallation && <RangeFilter />}
+            {me.role === 'operator' && add}
+          </>
+        }
       />
       <Stack>
         <FailureNotice failure={removing.failure} />
@@ -184,7 +189,7 @@ function accountsColumn(accounts: PageShape<AccountShape> | undefined): Column<G
 }
 
 function costColumn(costs: Costs): Column<GroupShape> {
-  return moneyColumn('cost', 'Cost (30 days, UTC)', ({ name }) => costs.of(name), { from: 'sm' });
+  return moneyColumn('cost', costs.label, ({ name }) => costs.of(name), { from: 'sm' });
 }
 
 function actionsColumn(onEdit: (group: GroupShape) => void, onRemove: (group: GroupShape) => void): Column<GroupShape> {

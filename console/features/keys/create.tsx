@@ -161,7 +161,7 @@ function FirstRequest({ keyId }: { keyId: string }) {
               <Text fw={600}>Request received</Text>
             </Group>
             <Hint>
-              {first.model}, <Money usd={first.cost} />, {formatMs(first.latency_ms)}
+              {first.model}, <Money usd={first.cost} precision="request" />, {formatMs(first.latency_ms)}
             </Hint>
           </Stack>
           <ButtonLink label="View request" variant="default" to={pathOf.request(first.request_id)} />

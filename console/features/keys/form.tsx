@@ -16,6 +16,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useEffect } from 'react';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { TagsField } from '../../parts/fields.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
@@ -111,10 +112,9 @@ function PersonField({ form }: { form: KeyForm }) {
 function QuotaFields({ form }: { form: KeyForm }) {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }} style={{ alignItems: 'end' }}>
-      <TextInput
+      <AmountField
         label="Quota (USD)"
         description="Maximum spend. Leave empty to limit spend by the balance only."
-        inputMode="decimal"
         placeholder="No limit"
         {...form.getInputProps('quota')}
       />

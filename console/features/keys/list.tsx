@@ -12,9 +12,8 @@ import { AccountFilter, FilterBar, SearchFilter, SelectFilter } from '../../part
 import { ButtonLink, pathOf } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useList } from '../../queries.ts';
-
-const DAYS_SHOWN = 30;
 
 export function KeyList() {
   const me = useMe();
@@ -22,13 +21,18 @@ export function KeyList() {
   const sorting = useSorting('created', 'asc');
   const rows = useList('/keys', { query: { account, status, search, sort: sorting.by, order: sorting.order } });
   const names = useNames(rows.rows.map((key) => ({ account: key.account, key: null })));
-  const costs = useCosts('key', DAYS_SHOWN, { query: { account } });
+  const costs = useCosts('key', { query: { account } });
   return (
     <>
       <PageHead
         title="API keys"
         text="Keys authenticate API requests. Each key has its own limits."
-        actions={me.role !== 'viewer' && <CreateButton account={account} />}
+        actions={
+          <>
+            <RangeFilter />
+            {me.role !== 'viewer' && <CreateButton account={account} />}
+          </>
+        }
       />
       <KeyFilters />
       <DataTable
@@ -74,8 +78,7 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     {
       name: 'quota',
       label: 'Quota',
-      usd: quotaUsed,
-      show: (key, digits) => <QuotaCell apiKey={key} digits={digits} />,
+      show: (key) => <QuotaCell apiKey={key} />,
       from: 'sm',
     },
     statusColumn(),
@@ -91,10 +94,9 @@ function columnsFor(hasAccounts: boolean, names: Names, costs: Costs): Column<Ke
     }),
     {
       name: 'cost',
-      label: 'Cost (30 days, UTC)',
+      label: costs.label,
       align: 'right',
-      usd: ({ id }) => costs.of(id),
-      show: (key, digits) => <CostCell apiKey={key} costs={costs} digits={digits} />,
+      show: (key) => <CostCell apiKey={key} costs={costs} />,
     },
   ];
 }
@@ -122,18 +124,12 @@ function Scope({ apiKey: { groups, models } }: { apiKey: KeyShape }) {
   );
 }
 
-/** Null without a quota. */
-function quotaUsed({ quota, quota_used: used }: KeyShape): string | null {
-  return quota === null ? null : used;
-}
-
-function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
+function QuotaCell({ apiKey }: { apiKey: KeyShape }) {
   if (apiKey.quota === null) return <Hint>No limit</Hint>;
   return (
     <UsedBar
       used={apiKey.quota_used}
       limit={apiKey.quota}
-      digits={digits}
       label="Quota"
       {...(apiKey.quota_period !== 'total' && {
         period: periodTexts[apiKey.quota_period] ?? apiKey.quota_period,
@@ -143,12 +139,12 @@ function QuotaCell({ apiKey, digits }: { apiKey: KeyShape; digits: number }) {
   );
 }
 
-function CostCell({ apiKey, costs, digits }: { apiKey: KeyShape; costs: Costs; digits: number }) {
+function CostCell({ apiKey, costs }: { apiKey: KeyShape; costs: Costs }) {
   const cost = costs.of(apiKey.id);
   const percent = cost === null || nanoOf(cost) === 0n ? 0 : percentOf(cost, costs.most);
   return (
     <Stack gap={4} align="flex-end" miw={70}>
-      <Money usd={cost} digits={digits} size="sm" />
+      <Money usd={cost} size="sm" />
       <Progress
         value={percent}
         size={4}

@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { nanoOf, sumDigitsOf, usdOf } from '../../money.ts';
+import { nanoOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { BudgetBars } from '../../parts/budget.tsx';
@@ -90,7 +90,6 @@ function StatusNotice({ apiKey }: { apiKey: KeyShape }) {
 function Tiles({ apiKey }: { apiKey: KeyShape }) {
   const { quota, quota_used: used } = apiKey;
   const left = quota === null ? null : leftOf(quota, used);
-  const digits = quota === null || left === null ? 2 : sumDigitsOf([{ parts: [used, left], sum: quota }]);
   const resetsAt = nextPeriodAt(apiKey.quota_period, Date.now());
   return (
     <SimpleGrid cols={{ base: 1, sm: 3 }}>
@@ -103,13 +102,13 @@ function Tiles({ apiKey }: { apiKey: KeyShape }) {
             </Text>
           ) : (
             <>
-              <Money usd={left} digits={digits} /> left
+              <Money usd={left} /> left
             </>
           )
         }
         note={
           <Stack gap={4}>
-            <UsedBar used={used} limit={quota} label="Quota" digits={digits} />
+            <UsedBar used={used} limit={quota} label="Quota" />
             {quota !== null && (
               <span>
                 {resetsAt === null ? 'Does not reset' : 'Resets'} {resetsAt !== null && <When at={resetsAt} />}

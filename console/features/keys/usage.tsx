@@ -1,52 +1,32 @@
 // Cost and requests of a key over time.
 
-import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Card, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
-import { useFilters } from '../../filters.ts';
-import { optionsOf } from '../../labels.ts';
 import { chartFormats, formatMoney, sumOf } from '../../money.ts';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
+import { RangeFilter, usePickBuckets, useRange, useRangeText } from '../../parts/range.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { formatTime, formatUtcDay } from '../../times.ts';
+import { rangeQuery, type Step } from '../../range.ts';
+import { formatStep } from '../../times.ts';
 
-const periodLabels = { '24h': '24 hours', '7d': '7 days', '30d': '30 days (UTC)', '90d': '90 days (UTC)' };
-
-const HOUR_MS = 3_600_000;
 const REFRESH_MS = 10_000;
 
-type PeriodName = keyof typeof periodLabels;
-const periods: Readonly<Record<PeriodName, { step: UsageTimelineShape['step']; hours: number }>> = {
-  '24h': { step: 'hour', hours: 24 },
-  '7d': { step: 'hour', hours: 7 * 24 },
-  '30d': { step: 'day', hours: 30 * 24 },
-  '90d': { step: 'day', hours: 90 * 24 },
-};
-
 export function KeyUse({ keyId }: { keyId: string }) {
-  const { values, set } = useFilters();
-  const asked = values['period'] ?? '30d';
-  const name = asked in periods ? (asked as PeriodName) : '30d';
-  const { step, hours } = periods[name];
-  // Rounded to the hour, so that the query can be cached.
-  const sinceMs = Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS;
+  const range = useRange();
   const timeline = useGet('/usage/timeline', {
-    query: { key: keyId, step, since: new Date(sinceMs).toISOString() },
+    query: { key: keyId, step: range.step, ...rangeQuery(range) },
     everyMs: REFRESH_MS,
   });
+  const text = useRangeText();
   return (
     <Stack gap="sm">
-      <Group justify="flex-end">
-        <SegmentedControl
-          size="xs"
-          aria-label="Period"
-          value={name}
-          onChange={(period) => set({ period })}
-          data={optionsOf(periodLabels)}
-        />
+      <Group justify="space-between">
+        <Hint>{text}</Hint>
+        <RangeFilter />
       </Group>
       {timeline.data === undefined ? (
         timeline.error === null ? (
@@ -55,13 +35,20 @@ export function KeyUse({ keyId }: { keyId: string }) {
           <FailureNotice failure={timeline.error} onRetry={() => void timeline.refetch()} />
         )
       ) : (
-        <Charts timeline={timeline.data} period={periodLabels[name]} />
+        <Charts keyId={keyId} timeline={timeline.data} period={text} />
       )}
     </Stack>
   );
 }
 
-function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: string }) {
+interface ChartsProps {
+  keyId: string;
+  timeline: UsageTimelineShape;
+  period: string;
+}
+
+function Charts({ keyId, timeline, period }: ChartsProps) {
+  const pick = usePickBuckets(timeline.data, { key: keyId });
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const failed = timeline.data.reduce((sum, bucket) => sum + (bucket.failed ?? 0), 0);
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
@@ -75,6 +62,7 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
           <TimeChart
             kind="bar"
             points={points}
+            onPick={pick}
             series={[{ name: 'cost', label: 'Cost', color: 'road.6' }]}
             {...chartFormats}
             summary={`Cost: ${formatMoney(cost)} in ${period}.`}
@@ -89,12 +77,14 @@ function Charts({ timeline, period }: { timeline: UsageTimelineShape; period: st
             kind="bar"
             isStacked
             points={points}
+            onPick={pick}
             series={[
               { name: 'completed', label: 'Completed', color: 'road.6' },
               { name: 'failed', label: 'Failed', color: 'red.6' },
               { name: 'refused', label: 'Rejected', color: 'yellow.6' },
             ]}
             format={formatCount}
+            isOfCounts
             summary={`Requests: ${messages} in ${period}, ${failed} of them failed; ${refused} more were rejected.`}
             heightPx={200}
           />
@@ -123,9 +113,7 @@ function ChartCard({ title, figure, children }: { title: string; figure: React.R
   );
 }
 
-/** Days are in UTC, as the service counts them. */
-function pointOf(bucket: UsageBucketShape, step: UsageTimelineShape['step'], zone: string) {
-  const { at, messages, failed, refused, cost } = bucket;
-  const label = step === 'day' ? formatUtcDay(at) : formatTime(at, 'hour', zone);
+function pointOf({ at, messages, failed, refused, cost }: UsageBucketShape, step: Step, zone: string) {
+  const label = formatStep(at, step, zone);
   return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0, refused };
 }

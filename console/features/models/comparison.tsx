@@ -11,6 +11,7 @@ import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { formatUtcDate } from '../../times.ts';
 import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
 import { type Review, ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 
@@ -117,7 +118,7 @@ const columns: Column<ComparedPrice>[] = [
               {from !== null && (
                 <>
                   {' from '}
-                  <When at={from} isInRow />
+                  <When at={from} isPrecise />
                 </>
               )}
             </Hint>
@@ -133,7 +134,7 @@ const columns: Column<ComparedPrice>[] = [
     name: 'asOf',
     label: 'List date',
     from: 'md',
-    show: ({ asOf }) => <span className="tabular">{asOf}</span>,
+    show: ({ asOf }) => <span className="tabular">{formatUtcDate(asOf)}</span>,
   },
 ];
 
@@ -174,7 +175,7 @@ function UncomparedModels({ comparison: { unknown, retiring } }: { comparison: P
                   {model}
                 </TextLink>
                 <Hint size="xs">{route}</Hint>
-                <Badge color="orange">{`retires ${day}`}</Badge>
+                <Badge color="orange">{`retires ${formatUtcDate(day)}`}</Badge>
               </Group>
             ))}
           </Stack>

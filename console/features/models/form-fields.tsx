@@ -4,6 +4,8 @@ import { Card, Group, NativeSelect, SimpleGrid, Stack, Switch, Text, TextInput }
 import type { UseFormReturnType } from '@mantine/form';
 import { Fragment } from 'react';
 import { optionsOf, TIERS, tierLabels } from '../../labels.ts';
+import { RATE_DIGITS } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { blankRoute, type ModelFields, RATES, type RateName, rateLabels } from './form-values.ts';
@@ -44,10 +46,10 @@ export function PriceFieldset({ form, path, hasExtras }: { form: Form; path: str
               )}
             </Fragment>
           ))}
-          <TextInput
+          <AmountField
+            digitsMax={RATE_DIGITS}
             label="Web search, per thousand"
             description="Leave empty to reject requests with web search."
-            inputMode="decimal"
             leftSection="$"
             maw={280}
             {...price(`${path}.web_search_per_thousand`)}
@@ -62,10 +64,10 @@ function RateFieldset({ form, path }: { form: Form; path: string }) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" w="100%" style={{ alignItems: 'end' }}>
       {RATES.map((name) => (
-        <TextInput
+        <AmountField
+          digitsMax={RATE_DIGITS}
           key={name}
           label={rateLabels[name]}
-          inputMode="decimal"
           leftSection="$"
           required={NEEDED.includes(name)}
           {...(!NEEDED.includes(name) && { placeholder: 'same as input' })}

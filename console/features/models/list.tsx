@@ -12,6 +12,7 @@ import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } 
 import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { RouteBadge, useRouteHealth } from '../../parts/route-health.tsx';
 import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
@@ -19,7 +20,6 @@ import { capabilitiesColumn } from './capabilities.tsx';
 import { ModelComparison, useComparison } from './comparison.tsx';
 
 const ALL_ROWS = { limit: 1000 };
-const COST_DAYS = 30;
 
 export function ModelList() {
   const me = useMe();
@@ -35,7 +35,12 @@ export function ModelList() {
             ? 'Models that clients can use, with their prices and routes. Prices are in USD per million tokens.'
             : 'Models that your keys can use, and what you pay in USD per million tokens.'
         }
-        actions={me.role === 'operator' && <AddButton />}
+        actions={
+          <>
+            <RangeFilter />
+            {me.role === 'operator' && <AddButton />}
+          </>
+        }
       />
       {isInstallation ? (
         <Tabs
@@ -146,8 +151,8 @@ interface ModelTableProps {
 /** Lists sandbox models separately; they are collapsed if there are others. */
 function ModelTable({ models, columns, empty, onlySandbox }: ModelTableProps) {
   const { values } = useFilters();
-  const costs = useCosts('model', COST_DAYS);
-  const cost = moneyColumn<ModelShape>('cost', `Cost (${COST_DAYS} days, UTC)`, ({ name }) => costs.of(name), {
+  const costs = useCosts('model');
+  const cost = moneyColumn<ModelShape>('cost', costs.label, ({ name }) => costs.of(name), {
     from: 'sm',
     sort: { by: 'cost', first: 'desc' },
   });

@@ -1,6 +1,6 @@
 // The figures of a period: tiles with the change from the previous period, and charts.
 
-import { Box, Center, SimpleGrid } from '@mantine/core';
+import { Box, Center, SimpleGrid, VisuallyHidden } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import {
   countOf,
@@ -16,14 +16,16 @@ import { chartFormats, formatMoney } from '../../money.ts';
 import type { Place } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Section, StatTile } from '../../parts/page.tsx';
+import { usePickBuckets } from '../../parts/range.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
-import { formatTime, formatUtcDay } from '../../times.ts';
+import { formatStep, formatTime } from '../../times.ts';
+import { splitTokens, sumTokens, tokenKinds, tokensText } from '../../tokens.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
 
 export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
   const isInstallation = seesInstallation(useMe());
-  const { sums, changes } = summary;
+  const { sums } = summary;
   const link = usageLink(summary);
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
@@ -31,7 +33,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label="Requests"
         value={formatShort(sums.messages)}
         link={link}
-        note={<Change change={changes.messages} />}
+        note={<Change summary={summary} figure="messages" />}
         chart={<MiniChart summary={summary} label="Requests" figure={({ messages }) => messages} />}
       />
       <ErrorTile summary={summary} />
@@ -39,7 +41,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label={isInstallation ? 'Revenue' : 'Cost'}
         value={<Money usd={sums.cost} />}
         link={link}
-        note={<Change change={changes.cost} />}
+        note={<Change summary={summary} figure="cost" />}
         chart={<MiniChart summary={summary} label="Cost" figure={({ cost }) => toChartNumber(cost)} />}
       />
       {isInstallation ? <MarginTile summary={summary} /> : <CacheTile summary={summary} />}
@@ -47,7 +49,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label="Tokens"
         value={formatShort(tokensOf(sums))}
         link={link}
-        note={<Change change={changes.tokens} text={splitText(sums)} />}
+        note={<Change summary={summary} figure="tokens" text={splitText(sums)} />}
         chart={<MiniChart summary={summary} label="Tokens" figure={bucketTokens} />}
       />
       <StatTile
@@ -70,12 +72,12 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
 const FAILED = { outcome: 'not_completed' };
 
 /** The requests of the period, further narrowed by `search`. */
-function usageLink({ buckets }: PeriodSummary, search: Record<string, string> = {}): Place {
-  return { to: '/usage', search: { period: 'custom', since: buckets[0]?.at ?? '', ...search } };
+function usageLink({ range }: PeriodSummary, search: Record<string, string> = {}): Place {
+  return { to: '/usage', search: { range: range.text, ...search } };
 }
 
 function splitText({ input, output, cacheRead, cacheWritten }: Sums): string {
-  return `${formatCompact(input + cacheRead + cacheWritten)} input · ${formatCompact(output)} output`;
+  return tokensText({ input, cached: cacheRead + cacheWritten, output }, formatCompact);
 }
 
 function ErrorTile({ summary }: { summary: PeriodSummary }) {
@@ -86,11 +88,7 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
     <StatTile
       label="Error rate"
       value={failedShare === null ? '–' : formatShare(failedShare)}
-      link={
-        isMostlyRefused
-          ? { to: '/rejected', search: { period: 'custom', since: search?.['since'] ?? '' } }
-          : { to, search }
-      }
+      link={isMostlyRefused ? { to: '/rejected', search: { range: summary.range.text } } : { to, search }}
       note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
       chart={
         <MiniChart
@@ -136,17 +134,34 @@ function CacheTile({ summary }: { summary: PeriodSummary }) {
 }
 
 function bucketTokens(bucket: UsageBucketShape): number {
-  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = bucket;
-  return input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens;
+  return sumTokens(splitTokens(bucket));
 }
 
-/** Has no color, because an increase can be good or bad. */
-function Change({ change, text }: { change: number | null; text?: string }) {
+interface ChangeProps {
+  summary: PeriodSummary;
+  figure: keyof PeriodSummary['changes'];
+  text?: string;
+}
+
+/** Has no color, because an increase can be good or bad. Nothing is compared with a range of which messages are unknown. */
+function Change({ summary: { changes, incomparable }, figure, text }: ChangeProps) {
+  const zone = useZone();
+  const change = changes[figure];
+  const day = (at: string) => formatTime(at, 'moment', zone);
+  const why =
+    incomparable === null
+      ? undefined
+      : `Not compared with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
   return (
-    <>
+    <div title={change === null ? why : 'Compares complete intervals only'}>
       {text !== undefined && <div>{text}</div>}
-      {change !== null && <div title="Compares complete intervals only">{changeWords(change)}</div>}
-    </>
+      {change !== null && <div>{changeWords(change)}</div>}
+      {change === null && why !== undefined && (
+        <>
+          –<VisuallyHidden>{why}</VisuallyHidden>
+        </>
+      )}
+    </div>
   );
 }
 
@@ -186,7 +201,7 @@ interface ChartsProps {
   step: UsageTimelineShape['step'];
 }
 
-interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format' | 'formatValue'> {
+interface Chart extends Pick<TimeChartProps, 'kind' | 'isStacked' | 'format' | 'formatValue' | 'isOfCounts'> {
   title: string;
   series: Series[];
   summary: string;
@@ -210,10 +225,11 @@ export function SummaryCharts({ summary, step }: ChartsProps) {
 function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) {
   const { title, figures, ...drawn } = chart;
   const zone = useZone();
+  const pick = usePickBuckets(summary.buckets);
   const countedMs = Date.parse(summary.countedSince);
   const points = summary.buckets.map((bucket) => ({
     ...(Date.parse(bucket.at) >= countedMs ? figures(bucket) : {}),
-    at: formatAt(bucket.at, step, zone),
+    at: formatStep(bucket.at, step, zone),
   }));
   const isEmpty = points.every(({ at: _, ...shown }) => Object.values(shown).every((figure) => !figure));
   return (
@@ -223,7 +239,7 @@ function ChartSection({ chart, summary, step }: ChartsProps & { chart: Chart }) 
           <Hint>No requests in this period</Hint>
         </Center>
       ) : (
-        <TimeChart {...drawn} points={points} heightPx={HEIGHT_PX} />
+        <TimeChart {...drawn} points={points} heightPx={HEIGHT_PX} onPick={pick} />
       )}
     </Section>
   );
@@ -234,6 +250,7 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
     title: 'Requests',
     kind: 'bar',
     isStacked: true,
+    isOfCounts: true,
     format: formatCount,
     summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
     series: [
@@ -249,25 +266,16 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
   };
 }
 
-function tokensChart({ input, output }: Sums): Chart {
+function tokensChart(sums: Sums): Chart {
   return {
     title: 'Tokens',
     kind: 'bar',
     isStacked: true,
+    isOfCounts: true,
     format: formatCompact,
-    summary: `${formatShort(input)} input tokens, ${formatShort(output)} output tokens`,
-    series: [
-      { name: 'input', label: 'Input', color: 'blue.6' },
-      { name: 'cacheRead', label: 'Cache read', color: 'cyan.4' },
-      { name: 'cacheWritten', label: 'Cache write', color: 'grape.5' },
-      { name: 'output', label: 'Output', color: 'orange.6' },
-    ],
-    figures: (bucket) => ({
-      input: bucket.input_tokens,
-      cacheRead: bucket.cache_read_input_tokens,
-      cacheWritten: bucket.cache_creation_input_tokens,
-      output: bucket.output_tokens,
-    }),
+    summary: splitText(sums),
+    series: [...tokenKinds],
+    figures: (bucket) => ({ ...splitTokens(bucket) }),
   };
 }
 
@@ -314,9 +322,4 @@ function firstTokenChart({ firstTokenMsP50: half, firstTokenMsP95: most }: Sums)
 /** Zero for a bucket without requests, null if the amount is unknown. */
 function ofSome({ messages }: UsageBucketShape, usd: string | null): number | null {
   return messages === 0 ? 0 : toChartNumber(usd);
-}
-
-/** Days are in UTC, as the service counts them. */
-export function formatAt(at: string, step: UsageTimelineShape['step'], zone: string, isComplete = false): string {
-  return step === 'day' ? formatUtcDay(at) : formatTime(at, isComplete ? 'moment' : 'time', zone);
 }

@@ -5,6 +5,7 @@ import { countOf, formatCount, formatShare } from '../../figures.ts';
 import { errorLabel } from '../../labels.ts';
 import { formatMoney } from '../../money.ts';
 import { type Place, pathOf } from '../../parts/link.tsx';
+import { rangeText } from '../../range.ts';
 
 /** What is wrong, as a sentence without its period. */
 export function incidentTitle(incident: IncidentShape, isHolder: boolean): string {
@@ -39,7 +40,7 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
       return `${model} is sold below its cost${subject === null ? '' : ` by the group ${subject}`}`;
     default:
       return {
-        mail_failing: 'Mail is not sent',
+        mail_failing: 'Emails are not sent',
         backup_failing: 'Backups are failing',
         prices_outdated: 'Prices are outdated',
       }[kind];
@@ -82,7 +83,7 @@ export function incidentLink(
 ): IncidentLink | null {
   const { model, provider, account, key, since } = incident;
   const ofModel = model ?? incident.models[0] ?? '';
-  const from = { period: 'custom', since };
+  const from = { range: rangeText(Date.parse(since), null) };
   const known = (members: Record<string, string | null>) =>
     Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Record<string, string>;
   const link = (label: string, to: string, search?: Record<string, string>): IncidentLink =>

@@ -1,53 +1,31 @@
-// Sums and comparisons of a timeline that covers a period and the one before it. Pure.
+// Sums of a timeline that covers a range, and their comparison with the range before it. Pure.
 
-import type { UsageBucketShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
-import type { Query } from '../../api.ts';
+import type { UsageBucketShape, UsageSummaryShape, UsageTimelineShape } from '../../../src/admin-api/shapes.ts';
 import { printDecimal, readDecimal } from '../../figures.ts';
+import { comparedRanges, type TimeRange } from '../../range.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const NANO_DIGITS = 9;
 
-/** The buckets of each period. Days are in UTC, and the last bucket is the current one. */
-export const periods = {
-  hour: { step: 'minute', stepMs: MINUTE_MS, bucketCount: 60, everyMs: 15_000 },
-  day: { step: 'hour', stepMs: HOUR_MS, bucketCount: 24, everyMs: 30_000 },
-  week: { step: 'day', stepMs: DAY_MS, bucketCount: 7, everyMs: MINUTE_MS },
-  month: { step: 'day', stepMs: DAY_MS, bucketCount: 30, everyMs: MINUTE_MS },
-  quarter: { step: 'day', stepMs: DAY_MS, bucketCount: 90, everyMs: MINUTE_MS },
-} as const;
-
-export type OverviewPeriod = keyof typeof periods;
-
-export function overviewPeriodOf(text: string | undefined): OverviewPeriod {
-  return text !== undefined && Object.hasOwn(periods, text) ? (text as OverviewPeriod) : 'day';
-}
-
-/** The query for the period and the one before it. It is stable within a bucket, so that it can be cached. */
-export function timelineQuery(period: OverviewPeriod, nowMs: number): Query {
-  const { step, stepMs, bucketCount } = periods[period];
-  const currentMs = Math.floor(nowMs / stepMs) * stepMs;
-  return { step, since: new Date(currentMs - (2 * bucketCount - 1) * stepMs).toISOString() };
-}
-
-/** The start of the first bucket of the period. */
-export function startOfPeriod(period: OverviewPeriod, nowMs: number): string {
-  const { stepMs, bucketCount } = periods[period];
-  const currentMs = Math.floor(nowMs / stepMs) * stepMs;
-  return new Date(currentMs - (bucketCount - 1) * stepMs).toISOString();
-}
-
 export interface PeriodSummary {
-  /** The buckets of the period, oldest first. */
+  range: TimeRange;
+  /** The buckets of the range, oldest first. */
   buckets: UsageBucketShape[];
   /** Data is complete from this time on. */
   countedSince: string;
   /** False if the data of some buckets is incomplete. */
   isComplete: boolean;
   sums: Sums;
-  /** Relative changes from the previous period, over complete buckets; null if unknown. */
+  /** Relative changes from the range before it, over complete buckets; null if unknown. */
   changes: Changes;
+  /** Why nothing is compared; null if it is, or not known yet. */
+  incomparable: Incomparable | null;
+}
+
+/** The range before has messages that are not known, or too many of them to count. */
+export interface Incomparable {
+  /** ISO 8601. */
+  knownSince: string;
+  previousSince: string;
 }
 
 export interface Sums {
@@ -76,20 +54,33 @@ interface Changes {
   cost: number | null;
 }
 
-export function summarizePeriod({ data, counted_since }: UsageTimelineShape, period: OverviewPeriod): PeriodSummary {
-  const { bucketCount } = periods[period];
-  const buckets = data.slice(-bucketCount);
+const NO_CHANGES: Changes = { messages: null, tokens: null, cost: null };
+
+/** `previous` sums up the range before, as `comparedRanges` has it; null while it is unknown. */
+export function summarizePeriod(
+  { data: buckets, counted_since }: UsageTimelineShape,
+  range: TimeRange,
+  previous: Pick<UsageSummaryShape, 'known_since' | 'counted_since' | 'total'> | null,
+  nowMs: number,
+): PeriodSummary {
   const isCounted = (bucket: UsageBucketShape) => Date.parse(bucket.at) >= Date.parse(counted_since);
+  const compared = comparedRanges(range, nowMs);
   // The current bucket is incomplete and is not compared.
-  const over = buckets.slice(0, -1);
-  const before = data.slice(-2 * bucketCount, -bucketCount).slice(0, over.length);
-  const isComparable = data.length >= 2 * bucketCount && before.every(isCounted);
+  const over = buckets.filter(({ at }) => compared !== null && Date.parse(at) < compared.over.untilMs);
+  const knownSince = previous?.counted_since ?? previous?.known_since ?? '';
+  const isKnown = previous !== null && compared !== null;
+  const isComparable = isKnown && Date.parse(knownSince) <= compared.before.sinceMs && over.every(isCounted);
   return {
+    range,
     buckets,
     countedSince: counted_since,
     isComplete: buckets.every(isCounted),
     sums: sumsOf(buckets.filter(isCounted)),
-    changes: isComparable ? changesOf(sumsOf(over), sumsOf(before)) : { messages: null, tokens: null, cost: null },
+    changes: isComparable ? changesOf(sumsOf(over), previous.total) : NO_CHANGES,
+    incomparable:
+      isKnown && Date.parse(knownSince) > compared.before.sinceMs
+        ? { knownSince, previousSince: new Date(compared.before.sinceMs).toISOString() }
+        : null,
   };
 }
 
@@ -156,10 +147,12 @@ export function tokensOf({ input, output, cacheRead, cacheWritten }: Sums): numb
   return input + output + cacheRead + cacheWritten;
 }
 
-function changesOf(now: Sums, before: Sums): Changes {
+function changesOf(now: Sums, before: UsageSummaryShape['total']): Changes {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = before;
+  const tokens = input_tokens + output_tokens + cache_read_input_tokens + cache_creation_input_tokens;
   return {
     messages: changeOf(now.messages, before.messages),
-    tokens: changeOf(tokensOf(now), tokensOf(before)),
+    tokens: changeOf(tokensOf(now), tokens),
     cost: changeOf(Number(now.cost), Number(before.cost)),
   };
 }

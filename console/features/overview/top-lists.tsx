@@ -4,29 +4,29 @@ import { Box, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageTopShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount, formatShort } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { digitsOf, nanoOf } from '../../money.ts';
+import { nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { ProviderHealth } from '../../parts/badges.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
+import { refreshMs } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { type OverviewPeriod, periods } from './period-summary.ts';
+import { rangeQuery, type TimeRange } from '../../range.ts';
 
 const SHOWN_MAX = 5;
 
 type Grouping = 'model' | 'key' | 'account';
 
-export function TopLists({ since, period }: { since: string; period: OverviewPeriod }) {
+export function TopLists({ range }: { range: TimeRange }) {
   const isInstallation = seesInstallation(useMe());
-  const { everyMs } = periods[period];
-  const top = useGet('/usage/top', { query: { limit: SHOWN_MAX, since }, everyMs });
-  const countedSince = top.data?.counted_since ?? null;
-  const isPartial = countedSince !== null && Date.parse(countedSince) > Date.parse(since);
+  const top = useGet('/usage/top', {
+    query: { limit: SHOWN_MAX, ...rangeQuery(range) },
+    everyMs: refreshMs[range.step],
+  });
   const shared = {
-    since,
-    countedSince: isPartial ? countedSince : null,
+    countedSince: top.data?.counted_since ?? null,
     failure: top.error,
     onRetry: () => void top.refetch(),
   };
@@ -45,14 +45,13 @@ interface TopListProps {
   title: string;
   /** Undefined while loading. */
   totals: UsageTopShape['models'] | undefined;
-  since: string;
   /** Later than the start of the period if earlier requests are not counted. */
   countedSince: string | null;
   failure: Error | null;
   onRetry: () => void;
 }
 
-function TopList({ groupBy, title, totals, since, countedSince, failure, onRetry }: TopListProps) {
+function TopList({ groupBy, title, totals, countedSince, failure, onRetry }: TopListProps) {
   return (
     <Section
       title={title}
@@ -69,21 +68,20 @@ function TopList({ groupBy, title, totals, since, countedSince, failure, onRetry
       <FailureNotice failure={failure} onRetry={onRetry} />
       {failure === null && totals === undefined && <Loading rowCount={SHOWN_MAX} />}
       {totals?.data.length === 0 && <Hint>No usage in this period.</Hint>}
-      {totals !== undefined && totals.data.length > 0 && <Rows totals={totals} groupBy={groupBy} since={since} />}
+      {totals !== undefined && totals.data.length > 0 && <Rows totals={totals} groupBy={groupBy} />}
     </Section>
   );
 }
 
-function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; groupBy: Grouping; since: string }) {
+function Rows({ totals, groupBy }: { totals: UsageTopShape['models']; groupBy: Grouping }) {
   const names = useNames(totals.data);
   const most = nanoOf(totals.data[0]?.cost ?? '0');
-  const digits = digitsOf(totals.data.map(({ cost }) => cost));
   const nameOf = (id: string) => (groupBy === 'model' ? id : names[groupBy](id));
   return (
     <Stack component="ol" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
       {totals.data.map((row) => {
         const id = row[groupBy] ?? '';
-        const search = { [groupBy]: id, period: 'custom', since: since };
+        const search = { [groupBy]: id };
         return (
           <Box component="li" key={id}>
             <Group justify="space-between" gap="xs" wrap="nowrap" align="baseline">
@@ -93,7 +91,7 @@ function Rows({ totals, groupBy, since }: { totals: UsageTopShape['models']; gro
                 </TextLink>
               </Text>
               <Text size="sm" fw={600} component="span">
-                <Money usd={row.cost} isExact digits={digits} />
+                <Money usd={row.cost} />
               </Text>
             </Group>
             <Group gap="xs" wrap="nowrap">

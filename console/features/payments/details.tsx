@@ -4,7 +4,7 @@ import { Alert, Anchor, Drawer, Group, Stack, Text } from '@mantine/core';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
 import { paymentKindLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { digitsOf, nanoOf } from '../../money.ts';
+import { nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
@@ -68,10 +68,9 @@ function PaymentFacts({ payment }: { payment: PaymentShape }) {
   const me = useMe();
   const names = useNames([{ account: payment.account, key: null }]);
   const { amount, tax, total, refunded, disputed, credited, fee } = payment;
-  const digits = digitsOf([amount, tax, total, refunded, disputed, credited, fee ?? null]);
   const money = (name: string, usd: string | null): Fact => ({
     name,
-    value: <Money usd={usd} digits={digits} none="Unknown" />,
+    value: <Money usd={usd} none="Unknown" />,
   });
   const ifAny = (name: string, usd: string) => (nanoOf(usd) === 0n ? null : money(name, usd));
   const isInstallation = seesInstallation(me);

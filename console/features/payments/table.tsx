@@ -6,7 +6,7 @@ import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { optionsOf, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { nanoOf, sumOf } from '../../money.ts';
+import { nanoOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
@@ -98,18 +98,16 @@ function columnsFor(names: Names | null, search: Record<string, string>): Column
     ...(names === null ? [] : [account]),
     { name: 'kind', label: 'Type', from: 'sm', show: ({ kind }) => paymentKindLabels[kind] },
     statusColumn({ from: 'sm' }),
-    moneyColumn('amount', 'Amount', ({ amount }) => amount, { from: 'xs', digits: 'exact' }),
-    moneyColumn('tax', 'Tax', ({ tax }) => tax, { from: 'lg', digits: 'exact' }),
+    moneyColumn('amount', 'Amount', ({ amount }) => amount, { from: 'xs' }),
+    moneyColumn('tax', 'Tax', ({ tax }) => tax, { from: 'lg' }),
     {
       name: 'back',
       label: 'Refunded, disputed',
       align: 'right',
       from: 'md',
-      usd: ({ refunded, disputed }) => sumOf([refunded, disputed]),
-      digits: 'exact',
-      show: (row, digits) => <Back payment={row} digits={digits} />,
+      show: (row) => <Back payment={row} />,
     },
-    moneyColumn('credited', 'Credited', ({ credited }) => credited, { from: 'md', digits: 'exact' }),
+    moneyColumn('credited', 'Credited', ({ credited }) => credited, { from: 'md' }),
     {
       name: 'receipt',
       label: 'Receipt',
@@ -151,7 +149,7 @@ function NameCell({ payment, names, search }: NameCellProps) {
   );
 }
 
-function Back({ payment: { refunded, disputed }, digits }: { payment: PaymentShape; digits: number }) {
+function Back({ payment: { refunded, disputed } }: { payment: PaymentShape }) {
   const parts = [
     ...(nanoOf(refunded) > 0n ? [['refunded', refunded] as const] : []),
     ...(nanoOf(disputed) > 0n ? [['disputed', disputed] as const] : []),
@@ -161,7 +159,7 @@ function Back({ payment: { refunded, disputed }, digits }: { payment: PaymentSha
     <Stack gap={0}>
       {parts.map(([word, usd]) => (
         <span key={word}>
-          <Money usd={usd} digits={digits} /> {word}
+          <Money usd={usd} /> {word}
         </span>
       ))}
     </Stack>

@@ -6,6 +6,7 @@ import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { windowLengths } from '../../labels.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
@@ -101,10 +102,9 @@ interface AmountFieldsProps {
 function AmountFields({ form }: AmountFieldsProps) {
   return (
     <>
-      <TextInput
+      <AmountField
         label="Price per month (USD)"
         description="Must equal the Stripe price, or the plan cannot be bought."
-        inputMode="decimal"
         maw={320}
         {...form.getInputProps('price')}
       />
@@ -113,10 +113,9 @@ function AmountFields({ form }: AmountFieldsProps) {
       </Text>
       <SimpleGrid cols={{ base: 2, xs: 4 }} spacing="sm">
         {windowLengths.map((length) => (
-          <TextInput
+          <AmountField
             key={length}
             label={windowLabels[length]}
-            inputMode="decimal"
             placeholder="None"
             {...form.getInputProps(`windows.${length}`)}
           />

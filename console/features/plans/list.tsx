@@ -77,7 +77,7 @@ const columns: Column<PlanShape>[] = [
       </Stack>
     ),
   },
-  moneyColumn('price', 'Price per month', ({ price }) => price),
+  moneyColumn('price', 'Price per month', ({ price }) => price, { precision: 'exact' }),
   {
     name: 'windows',
     label: 'Allowances',

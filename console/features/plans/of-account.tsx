@@ -5,7 +5,6 @@ import type { AccountPlanShape, AccountShape } from '../../../src/admin-api/shap
 import { call } from '../../api.ts';
 import { windowTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
-import { sumDigitsOf } from '../../money.ts';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { Facts, FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
@@ -69,15 +68,14 @@ function CurrentPlan({ plan }: { plan: AccountPlanShape }) {
 
 function PlanWindow({ window }: { window: AccountPlanShape['windows'][number] }) {
   const { length, limit, used, remaining, resets_at: resetsAt } = window;
-  const digits = sumDigitsOf([{ parts: [used, remaining], sum: limit }]);
   return (
     <Stack gap={4}>
       <Text size="sm" fw={600}>
         {windowLabels[length]}
       </Text>
-      <UsedBar used={used} limit={limit} digits={digits} label={`Used ${windowTexts[length]}`} />
+      <UsedBar used={used} limit={limit} label={`Used ${windowTexts[length]}`} />
       <Hint size="xs" component="div">
-        <Money usd={remaining} digits={digits} />
+        <Money usd={remaining} />
         {' left · '}
         {resetsAt === null ? (
           'starts with the next request'

@@ -54,7 +54,7 @@ function OfferedPlan({ offered, plan, present }: OfferedPlanProps) {
           {isCurrent && <Badge style={{ flex: 'none' }}>Current plan</Badge>}
         </Group>
         <Text>
-          <Money usd={offered.price} fz={24} fw={650} />{' '}
+          <Money usd={offered.price} precision="exact" fz={24} fw={650} />{' '}
           <Text span size="sm" c="dimmed">
             per month
           </Text>

@@ -5,7 +5,7 @@ import { notifications } from '@mantine/notifications';
 import type { AccountPlanShape, PlanShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney, nanoOf } from '../../money.ts';
+import { formatExactMoney, nanoOf } from '../../money.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
@@ -119,5 +119,5 @@ export function BuyButton({ offered: { name, title, price }, plan, presentPrice 
 function changeText(price: string, presentPrice: string | null): string {
   if (presentPrice !== null && nanoOf(price) < nanoOf(presentPrice))
     return 'The change applies at the end of the paid month. Nothing is charged until then.';
-  return `A new billing month starts now. Stripe charges ${formatMoney(price)}, less a credit for the rest of the current month. Used allowance stays used.`;
+  return `A new billing month starts now. Stripe charges ${formatExactMoney(price)}, less a credit for the rest of the current month. Used allowance stays used.`;
 }

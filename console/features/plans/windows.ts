@@ -2,7 +2,7 @@
 
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { windowLengths, windowTexts } from '../../labels.ts';
-import { formatMoney } from '../../money.ts';
+import { formatExactMoney } from '../../money.ts';
 
 export const windowLabels = { '5h': '5 hours', day: 'Day', week: 'Week', month: 'Month' };
 
@@ -10,6 +10,6 @@ export const windowLabels = { '5h': '5 hours', day: 'Day', week: 'Week', month: 
 export function allowanceTexts({ windows }: Pick<PlanShape, 'windows'>): string[] {
   return windowLengths.flatMap((length) => {
     const limit = windows[length];
-    return limit === null ? [] : [`${formatMoney(limit)} ${windowTexts[length]}`];
+    return limit === null ? [] : [`${formatExactMoney(limit)} ${windowTexts[length]}`];
   });
 }

@@ -1,13 +1,14 @@
 // Shows the API key of the playground: what is left of its quota, its account, and the choice of another key.
 
-import { Code, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { KeyShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatMoney, nanoOf, usdOf } from '../../money.ts';
+import { formatExactMoney, formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
@@ -32,14 +33,14 @@ export function KeyLine({ source }: { source: KeySource }) {
   if (shown === undefined)
     return (
       source.isReady && (
-        <Hint size="xs">{`The first request creates a key that can spend ${formatMoney(source.quota)} per day${payer}.`}</Hint>
+        <Hint size="xs">{`The first request creates a key that can spend ${formatExactMoney(source.quota)} per day${payer}.`}</Hint>
       )
     );
   return (
     <Hint size="xs" component="div" data-testid="key-line">
       <TextLink to={pathOf.key(shown.id)}>{`Key ${shown.prefix}…`}</TextLink>
       {shown.quota !== null &&
-        ` · ${leftOf(shown)} of ${formatMoney(shown.quota)} left${periodTexts[shown.quota_period]}`}
+        ` · ${leftOf(shown)} of ${formatExactMoney(shown.quota)} left${periodTexts[shown.quota_period]}`}
       {shown.expires_at !== null && (
         <>
           {' · expires '}
@@ -107,12 +108,11 @@ function NextKey({ source }: { source: KeySource }) {
     <Stack gap="sm">
       {me.account === null && <AccountField source={source} />}
       {source.shown === undefined ? (
-        <TextInput
+        <AmountField
           label="Spend limit per day (USD)"
           description="For the key that the first request creates. The key expires after one day."
-          inputMode="decimal"
           value={source.quota}
-          onChange={({ currentTarget }) => source.setQuota(currentTarget.value)}
+          onChange={source.setQuota}
           error={fieldFaults(source.failure, FIELDS)?.['quota']}
         />
       ) : (
@@ -199,12 +199,11 @@ function QuotaOfKey({ apiKey: { id, quota: current } }: { apiKey: KeyShape }) {
       }}
     >
       <Group align="flex-end" gap="xs">
-        <TextInput
+        <AmountField
           flex={1}
           label="Spend limit per day (USD)"
-          inputMode="decimal"
           value={typed ?? current ?? ''}
-          onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+          onChange={setTyped}
           error={faults?.['quota']}
         />
         <ActionButton label="Save limit" type="submit" disabled={typed === null} loading={change.isPending} />

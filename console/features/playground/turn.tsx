@@ -4,13 +4,14 @@ import { Alert, type ButtonProps, Card, Group, Loader, Stack } from '@mantine/co
 import { useQuery } from '@tanstack/react-query';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
-import { formatCount, formatMs } from '../../figures.ts';
+import { formatMs } from '../../figures.ts';
 import { useBaseUrl } from '../../me.tsx';
 import { DialogButton } from '../../parts/dialog-button.tsx';
 import { ActionButton, Icon, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
+import { splitTokens, type TokenCounts, tokensText } from '../../tokens.ts';
 import type { Answer } from './answer.ts';
 import { AnswerBlocks, BlockView } from './blocks.tsx';
 import { usePlaygroundKey } from './key-source.ts';
@@ -126,7 +127,7 @@ function AnswerFoot({ turn }: { turn: AnswerTurn }) {
   );
 }
 
-type Counted = Pick<UsageShape, 'cost' | 'input_tokens' | 'output_tokens'>;
+type Counted = Pick<UsageShape, 'cost' | keyof TokenCounts>;
 
 const TRIES_MAX = 20;
 const TRY_MS = 1_000;
@@ -149,9 +150,9 @@ function Cost({ requestId }: { requestId: string | null }) {
   return (
     <>
       {' · '}
-      {`${formatCount(counted.input_tokens)} in, ${formatCount(counted.output_tokens)} out`}
+      {tokensText(splitTokens(counted))}
       {` · cost `}
-      <Money usd={counted.cost} fw={600} c="bright" data-testid="cost" />
+      <Money usd={counted.cost} precision="request" fw={600} c="bright" data-testid="cost" />
       {isVisible && (
         <>
           {' · '}

@@ -7,6 +7,7 @@ import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
 import { pathOf } from '../../parts/link.tsx';
 import { PageHead } from '../../parts/page.tsx';
 import { useGet, useList } from '../../queries.ts';
+import { formatUtcDate } from '../../times.ts';
 import { partLabels, partNames, shortPartLabels, toNano } from './amounts.ts';
 
 const LISTED_MAX = 200;
@@ -55,7 +56,9 @@ const columns: Column<ProviderBillShape>[] = [
   {
     name: 'day',
     label: 'Day',
-    show: ({ id, day, provider }) => <NameLink to={pathOf.providerBill(id)} name={day} note={provider} />,
+    show: ({ id, day, provider }) => (
+      <NameLink to={pathOf.providerBill(id)} name={formatUtcDate(day)} note={provider} />
+    ),
   },
   moneyColumn('billed', 'Billed', ({ billed }) => toNano(billed)),
   moneyColumn('ours', 'Recorded', ({ ours }) => toNano(ours), { from: 'sm' }),

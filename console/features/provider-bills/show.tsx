@@ -10,6 +10,7 @@ import { Money } from '../../parts/money.tsx';
 import { Facts, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { formatUtcDate } from '../../times.ts';
 import { partLabels, partNames, toNano } from './amounts.ts';
 
 type BilledModel = ProviderBillDetailsShape['models'][number];
@@ -22,7 +23,10 @@ export function ProviderBillShow() {
     return error === null ? <Loading /> : <PageFailure failure={error} onRetry={() => void refetch()} />;
   return (
     <>
-      <PageHead title={`Bill of ${data.provider}`} text={`${data.day} (UTC), compared with the recorded costs.`} />
+      <PageHead
+        title={`Bill of ${data.provider}`}
+        text={`${formatUtcDate(data.day)} (UTC), compared with the recorded costs.`}
+      />
       <Stack>
         <Section title="Difference">
           <BillFacts bill={data} />
@@ -42,12 +46,12 @@ function BillFacts({ bill }: { bill: ProviderBillDetailsShape }) {
   return (
     <Facts
       facts={[
-        { name: 'Billed', value: <Money usd={toNano(bill.billed)} isExact /> },
-        { name: 'Recorded', value: <Money usd={toNano(bill.ours)} isExact /> },
-        { name: 'Difference', value: <Money usd={toNano(bill.difference)} isExact /> },
+        { name: 'Billed', value: <Money usd={toNano(bill.billed)} /> },
+        { name: 'Recorded', value: <Money usd={toNano(bill.ours)} /> },
+        { name: 'Difference', value: <Money usd={toNano(bill.difference)} /> },
         ...partNames.map((name) => ({
           name: partLabels[name],
-          value: <Money usd={toNano(bill.parts[name])} isExact />,
+          value: <Money usd={toNano(bill.parts[name])} />,
         })),
         { name: 'Requests', value: formatCount(bill.messages) },
         { name: 'Imported', value: <When at={bill.imported_at} /> },

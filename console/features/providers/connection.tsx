@@ -152,7 +152,7 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
               values={form.values}
               types={connection.auth_types}
               storedType={saved?.auth.type ?? null}
-              {...(preset.auth[0] === 'none' && { noKeyHint: 'Empty: the server requires no key.' })}
+              {...(preset.auth[0] === 'none' && { noKeyHint: 'Leave empty if the server requires no key.' })}
             />
             {(hasOwnAddress || preset.private_network || preset.fields.length > 0) && (
               <Switch

@@ -8,6 +8,7 @@ import { ProviderHealth } from '../../parts/badges.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, timeColumn } from '../../parts/data-table.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
+import { RangeFilter } from '../../parts/range.tsx';
 import { type Costs, useCosts, useList } from '../../queries.ts';
 
 const kindLabels = {
@@ -22,17 +23,25 @@ const kindLabels = {
 } as Record<string, string>;
 
 const HEALTH_EVERY_MS = 10_000;
-const COST_DAYS = 30;
 
 export function ProviderList() {
   const { role } = useMe();
   const providers = useList('/providers', { query: { limit: 200 }, everyMs: HEALTH_EVERY_MS });
-  const costs = useCosts('provider', COST_DAYS);
+  const costs = useCosts('provider');
   const isSandboxOnly = providers.rows.length > 0 && providers.rows.every(({ kind }) => kind === 'sandbox');
   const add = role === 'operator' && <ButtonLink label="Create provider" to="/providers/new" icon="plus" />;
   return (
     <Stack>
-      <PageHead title="Providers" text="Upstream providers and their health." actions={!isSandboxOnly && add} />
+      <PageHead
+        title="Providers"
+        text="Upstream providers and their health."
+        actions={
+          <>
+            <RangeFilter />
+            {!isSandboxOnly && add}
+          </>
+        }
+      />
       <DataTable
         label="Providers"
         rows={providers}
@@ -114,5 +123,5 @@ const columns: Column<ProviderShape>[] = [
 ];
 
 function costColumn(costs: Costs): Column<ProviderShape> {
-  return moneyColumn('cost', 'Cost (30 days, UTC)', ({ name }) => costs.of(name), { from: 'sm' });
+  return moneyColumn('cost', costs.label, ({ name }) => costs.of(name), { from: 'sm' });
 }

@@ -18,7 +18,8 @@ import { useState } from 'react';
 import type { OfferedModelsShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call } from '../../api.ts';
 import { countOf, formatCount } from '../../figures.ts';
-import { formatRate } from '../../money.ts';
+import { formatRate, RATE_DIGITS } from '../../money.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
@@ -292,12 +293,12 @@ function ChosenModel({ offer, choice, onChange }: ChosenModelProps) {
             <Hint size="xs">A model without a price is not sold. Enter the price that customers pay.</Hint>
             <SimpleGrid cols={2} spacing="sm">
               {(['input', 'output'] as const).map((member) => (
-                <TextInput
+                <AmountField
                   key={member}
                   label={member === 'input' ? 'Input (USD per million)' : 'Output (USD per million)'}
-                  inputMode="decimal"
+                  digitsMax={RATE_DIGITS}
                   value={choice[member]}
-                  onChange={({ currentTarget }) => onChange({ [member]: currentTarget.value })}
+                  onChange={(usd) => onChange({ [member]: usd })}
                 />
               ))}
             </SimpleGrid>

@@ -1,41 +1,31 @@
 // Requests that were rejected before admission: counts by key, code and minute, newest first, and totals by code.
 
 import { Code, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, formatShare } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
-import { foundKeys, SelectFilter } from '../../parts/fields.tsx';
+import { foundKeys } from '../../parts/fields.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ActionButton, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead, Section } from '../../parts/page.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { useGet, useList } from '../../queries.ts';
-import { periodMs } from '../requests/query.ts';
-
-const periods = [
-  { value: 'hour', label: 'Last hour' },
-  { value: 'day', label: 'Last 24 hours' },
-  { value: 'week', label: 'Last 7 days' },
-  { value: 'month', label: 'Last 30 days' },
-];
+import { rangeQuery } from '../../range.ts';
 
 export function RejectedList() {
   const { values } = useFilters();
-  const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
-  const { account, key, code, period = '', until } = values;
-  const span = Object.hasOwn(periodMs, period) ? periodMs[period as keyof typeof periodMs] : null;
-  const since = span === null ? values['since'] : new Date(askedAtMs - span).toISOString();
-  const rows = useList('/refusals', { query: { account, key, code, since, until } });
-  const totals = useGet('/refusals/totals', { query: { account, key, since, until, group_by: 'code', limit: 100 } });
+  const { account, key, code } = values;
+  const query = { account, key, ...rangeQuery(useRange()) };
+  const rows = useList('/refusals', { query: { ...query, code } });
+  const totals = useGet('/refusals/totals', { query: { ...query, group_by: 'code', limit: 100 } });
   const isInstallation = seesInstallation(useMe());
   const names = useNames(rows.rows);
   const refresh = () => {
-    setAskedAtMs(Date.now());
     rows.reload();
     void totals.refetch();
   };
@@ -79,7 +69,7 @@ function RejectedFilters({ codes }: { codes: readonly string[] }) {
   ];
   return (
     <FilterChips filters={filters}>
-      <SelectFilter name="period" label="Time range" data={periods} />
+      <RangeFields />
     </FilterChips>
   );
 }

@@ -4,7 +4,7 @@ import { Alert, Box, Group, Progress, Stack, Text } from '@mantine/core';
 import type { EntryShape, MetersShape, PageShape, ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { toChartNumber } from '../../figures.ts';
 import { entryKindLabels, periodTexts } from '../../labels.ts';
-import { digitsOf, formatExactMoney, nanoOf, sumOf } from '../../money.ts';
+import { formatExactMoney, nanoOf, negated, sumOf } from '../../money.ts';
 import { PlainTable } from '../../parts/data-table.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading, Section } from '../../parts/page.tsx';
@@ -40,12 +40,12 @@ export function RequestMeters({ meters }: { meters: MetersShape | null }) {
   );
 }
 
-/** Shows all digits, so that the difference is the amount charged. */
 function BeforeAfter({ before, after }: { before: string; after: string }) {
-  const digits = digitsOf([before, after]);
   return (
-    <Text size="sm" className="tabular">
-      {`${formatExactMoney(before, digits)} → ${formatExactMoney(after, digits)}`}
+    <Text size="sm" component="div">
+      <Money usd={sumOf([after, negated(before)])} precision="request" isSigned fw={600} />
+      {' · '}
+      <Money usd={before} /> → <Money usd={after} />
     </Text>
   );
 }
@@ -69,7 +69,7 @@ function Spent({ label, spending: { limit, period, before, after } }: { label: s
       <Group justify="space-between" gap="xs">
         <BeforeAfter before={before} after={after} />
         <Hint size="xs" className="tabular">
-          {`${formatExactMoney(after, digitsOf([before, after]))} of ${formatExactMoney(limit)}`}
+          {`of ${formatExactMoney(limit)}`}
         </Hint>
       </Group>
     </Stack>
@@ -99,7 +99,6 @@ export function RequestEntries({ receipt }: { receipt: ReceiptShape }) {
 
 function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: ReceiptShape }) {
   const sum = sumOf(page.data.map(({ change }) => change));
-  const digits = digitsOf(page.data.map(shownAmount));
   const agrees = page.next_cursor !== null || -nanoOf(sum) === nanoOf(receipt.cost) - nanoOf(receipt.written_off);
   return (
     <>
@@ -118,12 +117,11 @@ function Entries({ page, receipt }: { page: PageShape<EntryShape>; receipt: Rece
             show: (entry) => (
               <Money
                 usd={shownAmount(entry)}
-                isExact
-                digits={digits}
+                precision="request"
                 {...(entry.kind === 'write_off' && { c: 'dimmed', td: 'line-through' })}
               />
             ),
-            total: <Money usd={sum} isExact digits={digits} />,
+            total: <Money usd={sum} precision="request" />,
           },
         ]}
       />
@@ -146,7 +144,7 @@ function KindCell({ entry: { at, kind, note } }: { entry: EntryShape }) {
     <>
       {entryKindLabels[kind]}
       <Hint size="xs" hiddenFrom="sm">
-        <When at={at} isInRow />
+        <When at={at} isPrecise />
       </Hint>
       {note !== null && (
         <Hint size="xs" className="wrap">

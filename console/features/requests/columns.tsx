@@ -3,7 +3,7 @@
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
-import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import { formatCount, formatMs } from '../../figures.ts';
 import { errorLabel } from '../../labels.ts';
 import type { Names } from '../../names.ts';
 import { OutcomeBadge } from '../../parts/badges.tsx';
@@ -12,8 +12,9 @@ import { type Column, moneyColumn } from '../../parts/data-table.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
+import { splitTokens, tokenKinds, tokensText } from '../../tokens.ts';
 
-const HIDDEN_EXACT = { choice: 'hidden', digits: 'exact' } as const;
+const HIDDEN_AMOUNT = { choice: 'hidden', precision: 'request' } as const;
 
 /** Operators and viewers also see the account, the provider and the margin of each request. */
 export function usageColumns(names: Names, isInstallation: boolean): Column<UsageShape>[] {
@@ -43,16 +44,16 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
         ]
       : []),
     {
-      ...figure('tokens', 'Tokens in / out', (row) => <Tokens row={row} />),
+      ...figure('tokens', tokenKinds.map(({ label }) => label).join(' / '), (row) => <Tokens row={row} />),
       choice: 'shown',
       from: 'lg',
       sort: { by: 'tokens', first: 'desc' },
     },
-    moneyColumn('cost', 'Cost', ({ cost }) => cost, { digits: 'exact', sort: { by: 'cost', first: 'desc' } }),
+    moneyColumn('cost', 'Cost', ({ cost }) => cost, { precision: 'request', sort: { by: 'cost', first: 'desc' } }),
     ...(isInstallation
       ? [
-          moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_EXACT),
-          moneyColumn<UsageShape>('margin', 'Margin', ({ margin }) => margin, HIDDEN_EXACT),
+          moneyColumn<UsageShape>('provider_cost', 'Provider cost', (row) => row.provider_cost, HIDDEN_AMOUNT),
+          moneyColumn<UsageShape>('margin', 'Margin', ({ margin }) => margin, HIDDEN_AMOUNT),
         ]
       : []),
     duration('first_token', 'TTFT', 'Time to first token', (row) => row.first_token_ms),
@@ -97,7 +98,7 @@ function TimeCell({ row }: { row: UsageShape }) {
     <>
       <TextLink to={pathOf.request(request_id)}>
         <Box component="span" visibleFrom="sm">
-          <When at={at} isInRow />
+          <When at={at} isPrecise />
         </Box>
         <Box component="span" hiddenFrom="sm">
           <When at={at} isRelative />
@@ -168,18 +169,14 @@ function Duration({ ms }: { ms: number | null }) {
   return <span className="tabular">{ms === null ? '–' : formatMs(ms)}</span>;
 }
 
-/** Cached tokens are shown separately because they have their own prices. */
 function Tokens({ row }: { row: UsageShape }) {
+  const split = splitTokens(row);
   const [read, written] = [row.cache_read_input_tokens, row.cache_creation_input_tokens];
+  const cache = split.cached > 0 ? ` (${formatCount(read)} read, ${formatCount(written)} written)` : '';
   return (
-    <>
-      <span className="tabular">{`${formatCount(row.input_tokens)} / ${formatCount(row.output_tokens)}`}</span>
-      {read + written > 0 && (
-        <Hint size="xs" className="tabular" title={`Cache: ${formatCount(read)} read, ${formatCount(written)} written`}>
-          {`${formatShort(read + written)} cached`}
-        </Hint>
-      )}
-    </>
+    <span className="tabular" title={`${tokensText(split)}${cache}`}>
+      {tokenKinds.map(({ name }) => formatCount(split[name])).join(' / ')}
+    </span>
   );
 }
 

@@ -1,23 +1,15 @@
 // The filters of the list of requests, one of which opens a request by its id.
 
-import { Select } from '@mantine/core';
+import { readAmount } from '../../amounts.ts';
 import type { Filters } from '../../filters.ts';
 import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { foundKeys, foundPeople, TimeFilter } from '../../parts/fields.tsx';
+import { foundKeys, foundPeople } from '../../parts/fields.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
+import { RangeFields } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { amountOf, isRequestId, type Period, periodMs, periodOf, tagOf } from './query.ts';
-
-const periodLabels = {
-  all: 'All time',
-  hour: 'Last hour',
-  day: 'Last 24 hours',
-  week: 'Last 7 days',
-  month: 'Last 30 days',
-  custom: 'Custom range',
-};
+import { costOf, isRequestId, tagOf } from './query.ts';
 
 const LIST_MAX = 1_000;
 
@@ -29,7 +21,7 @@ const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'All errors' });
 export function UsageFilters({ filters }: { filters: Filters }) {
   return (
     <FilterChips filters={useUsageFilters(filters.values)}>
-      <PeriodFilter filters={filters} />
+      <RangeFields />
     </FilterChips>
   );
 }
@@ -62,6 +54,7 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
       inputMode: 'decimal',
       placeholder: '0.01',
       faultOf: amountFault,
+      write: (text) => ({ cost_min: readAmount(text).usd }),
     },
     { kind: 'text', name: 'tag', label: 'Tag', placeholder: 'team:search', faultOf: tagFault },
     { kind: 'text', name: 'session', label: 'Session' },
@@ -95,7 +88,8 @@ function modelFilter(names: readonly string[]): ListFilter {
   };
 }
 
-const amountFault = (text: string) => (amountOf(text) === undefined ? 'Enter an amount, such as 0.01.' : null);
+const amountFault = (text: string) =>
+  readAmount(text).fault ?? (costOf(text) === undefined ? 'Enter an amount below $1,000,000.' : null);
 const tagFault = (text: string) =>
   tagOf(text) === undefined ? 'Enter a name and a value, such as team:search.' : null;
 const requestFault = (text: string) =>
@@ -108,28 +102,4 @@ function useRequestFilter(): ListFilter {
   const goTo = useGoTo();
   const onApply = (id: string) => void (id !== '' && goTo(pathOf.request(id)));
   return { kind: 'text', name: 'request', label: 'Request ID', placeholder: 'req_…', faultOf: requestFault, onApply };
-}
-
-function PeriodFilter({ filters: { values, set } }: { filters: Filters }) {
-  const period = periodOf(values);
-  const offered: Period[] = ['all', ...(Object.keys(periodMs) as (keyof typeof periodMs)[]), 'custom'];
-  const choose = (chosen: string | null) =>
-    set({ period: chosen === 'all' ? null : chosen, ...(chosen !== 'custom' && { since: null, until: null }) });
-  return (
-    <>
-      <Select
-        label="Time range"
-        data={offered.map((value) => ({ value, label: periodLabels[value] }))}
-        value={period}
-        onChange={choose}
-        allowDeselect={false}
-      />
-      {period === 'custom' && (
-        <>
-          <TimeFilter name="since" label="From" also={{ period: 'custom' }} />
-          <TimeFilter name="until" label="To" also={{ period: 'custom' }} />
-        </>
-      )}
-    </>
-  );
 }

@@ -11,6 +11,7 @@ import { CsvButton } from '../../parts/csv-button.tsx';
 import { DataTable, NoRows } from '../../parts/data-table.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
@@ -21,10 +22,9 @@ import { GroupingSelect, groupingOf, UsageGroups, UsageTotals, useUsageSummary }
 
 export function UsageList() {
   const filters = useFilters();
-  const [askedAtMs, setAskedAtMs] = useState(() => Date.now());
   const [isLive, setLive] = useState(false);
   const sorting = useSorting('at', 'desc');
-  const filter = usageQuery(filters.values, askedAtMs);
+  const filter = usageQuery(filters.values, useRange());
   const query = {
     ...filter,
     ...(sorting.by !== 'at' && { sort: sorting.by }),
@@ -35,7 +35,7 @@ export function UsageList() {
   const rows = useUsage(query, isLive, grouping === null);
   const isInstallation = seesInstallation(useMe());
   const refresh = () => {
-    setAskedAtMs(Date.now());
+    void summary.refetch();
     rows.reload();
   };
   return (
@@ -56,7 +56,7 @@ export function UsageList() {
               path="/usage"
               query={query}
               columns={usageCsvColumns(isInstallation)}
-              fileName={`usage-${new Date(askedAtMs).toISOString().slice(0, 10)}.csv`}
+              fileName={`usage-${new Date().toISOString().slice(0, 10)}.csv`}
             />
           </>
         }

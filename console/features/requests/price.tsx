@@ -3,9 +3,10 @@
 import { Alert, Text } from '@mantine/core';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount, printDecimal } from '../../figures.ts';
-import { formatExactMoney, formatRate, nanoOf, negated, usdOf } from '../../money.ts';
+import { formatRate, nanoOf, negated, usdOf } from '../../money.ts';
 import { type Column, PlainTable } from '../../parts/data-table.tsx';
 import { Icon } from '../../parts/link.tsx';
+import { Money } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
@@ -58,9 +59,7 @@ export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
       isPadded={false}
       {...(hasText && { text: <PriceVersion tierText={tierText} from={from} /> })}
     >
-      <PriceTable
-        rows={[...price.lines.map(rowOfLine), ...roundingRows(price, receipt.group), ...finalRows(receipt)]}
-      />
+      <PriceTable rows={[...price.lines.map(rowOfLine), ...sumRows(price, receipt.group), ...finalRows(receipt)]} />
       <Verification price={price} receipt={receipt} />
     </Section>
   );
@@ -93,7 +92,7 @@ interface PriceRow {
   label: string;
   /** A row of the price list; sums have none. */
   line?: PriceLine;
-  /** USD, shown with all digits. */
+  /** USD. */
   usd?: string;
   /** Instead of an amount. */
   factor?: string;
@@ -139,8 +138,7 @@ const priceColumns: Column<PriceRow>[] = [
     label: 'Rate',
     align: 'right',
     from: 'sm',
-    usd: ({ line }) => line?.rate,
-    digits: 'exact',
+    rate: ({ line }) => line?.rate,
     show: ({ line }, digits) =>
       line && (
         <span className="tabular" title={unitTitles[line.per]}>
@@ -152,11 +150,8 @@ const priceColumns: Column<PriceRow>[] = [
     name: 'amount',
     label: 'Amount',
     align: 'right',
-    usd: ({ usd }) => usd,
-    digits: 'exact',
-    show: ({ usd, factor }, digits) => (
-      <span className="tabular">{usd === undefined ? factor : formatExactMoney(usd, digits)}</span>
-    ),
+    show: ({ usd, factor }) =>
+      usd === undefined ? <span className="tabular">{factor}</span> : <Money usd={usd} precision="request" />,
   },
 ];
 
@@ -164,18 +159,16 @@ function rowOfLine(line: PriceLine): PriceRow {
   return { label: partLabels[line.part], line, usd: line.amount };
 }
 
-function roundingRows(
-  { sum, multiplier, beforeRounding, afterRounding, ...price }: PriceCalculation,
-  group: string | null,
-) {
+/** The sum of the lines, its multiplier, and a refund of the cost, which is rounded up to a nanodollar. */
+function sumRows({ sum, multiplier, afterRounding, refunded, isVerified }: PriceCalculation, group: string | null) {
   const rows: PriceRow[] = [{ label: 'Subtotal', usd: sum }];
   if (multiplier !== '1')
-    rows.push(
-      { label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`, factor: `× ${multiplier}` },
-      { label: 'Before rounding', usd: beforeRounding },
-    );
-  if (afterRounding !== beforeRounding) rows.push({ label: 'Rounded up to $0.000000001', usd: afterRounding });
-  if (price.refunded !== '0' && price.isVerified) rows.push({ label: 'Refunded', usd: negated(price.refunded) });
+    rows.push({
+      label: group === null ? 'Price multiplier' : `Price multiplier of group ${group}`,
+      factor: `× ${multiplier}`,
+    });
+  if (refunded !== '0' && isVerified)
+    rows.push({ label: 'Before refunds', usd: afterRounding }, { label: 'Refunded', usd: negated(refunded) });
   return rows;
 }
 

@@ -9,7 +9,9 @@ import { useNames } from '../../names.ts';
 import { DataTable } from '../../parts/data-table.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { EmptyState, Heading } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
 import { rowsOf, useGet } from '../../queries.ts';
+import { rangeQuery } from '../../range.ts';
 import { usageColumns } from './columns.tsx';
 
 const REQUESTS_MAX = 8;
@@ -18,18 +20,25 @@ const LIVE_MS = 2_500;
 interface RequestsOf {
   account?: string;
   key?: string;
-  /** Only requests from this time on. */
   since?: string;
+  until?: string;
 }
 
 export function useRecentRequests(of: RequestsOf = {}, everyMs?: number): UseQueryResult<PageShape<UsageShape>> {
   return useGet('/usage', { query: { limit: REQUESTS_MAX, ...of }, everyMs });
 }
 
-export function RecentRequests({ of = {} }: { of?: RequestsOf }) {
+interface RecentRequestsProps {
+  of?: Pick<RequestsOf, 'account' | 'key'>;
+  /** Only those of the time range. */
+  isOfRange?: boolean;
+}
+
+export function RecentRequests({ of = {}, isOfRange = false }: RecentRequestsProps) {
   const [isLive, setLive] = useState(true);
   const isInstallation = seesInstallation(useMe());
-  const rows = rowsOf(useRecentRequests(of, isLive ? LIVE_MS : undefined));
+  const times = rangeQuery(useRange());
+  const rows = rowsOf(useRecentRequests({ ...of, ...(isOfRange && times) }, isLive ? LIVE_MS : undefined));
   const names = useNames(rows.rows);
   const columns = usageColumns(names, isInstallation);
   const headingId = useId();
@@ -53,7 +62,7 @@ export function RecentRequests({ of = {} }: { of?: RequestsOf }) {
         empty={
           <EmptyState
             icon="list"
-            title={of.since === undefined ? 'No requests yet' : 'No requests in this period'}
+            title={isOfRange ? 'No requests in this period' : 'No requests yet'}
             text="New requests appear here with their cost."
           />
         }

@@ -1,19 +1,18 @@
 // A session of an agent: its cost in total, by model and by agent, and its requests.
 
 import { Code, Stack } from '@mantine/core';
-import { useState } from 'react';
 import { useFilters, useSorting } from '../../filters.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { EmptyState, FailureNotice, Loading, PageHead, Section } from '../../parts/page.tsx';
+import { rangeText } from '../../range.ts';
 import { RequestTable, useUsage } from './list.tsx';
 import { usageQuery } from './query.ts';
 import { UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
 
 export function SessionShow() {
   const filters = useFilters();
-  const [askedAtMs] = useState(() => Date.now());
   const session = filters.values['session'] ?? '';
-  const filter = usageQuery(filters.values, askedAtMs);
+  const filter = usageQuery(filters.values, null);
   const sorting = useSorting('at', 'desc');
   const order = {
     ...(sorting.by !== 'at' && { sort: sorting.by }),
@@ -22,6 +21,10 @@ export function SessionShow() {
   const models = useUsageSummary(filter, 'model', false);
   const agents = useUsageSummary(filter, 'agent', false);
   const rows = useUsage({ ...filter, ...order }, false, true);
+  // The links of the groups lead to the requests of the session, whatever the time range.
+  const firstAt = models.data?.buckets[0]?.at;
+  const range = firstAt === undefined ? {} : { range: rangeText(Date.parse(firstAt), null) };
+  const ofSession = { ...filters, values: { ...filters.values, ...range } };
   const hasAgents = agents.data !== undefined && agents.data.groups > 1;
   return (
     <>
@@ -45,11 +48,11 @@ export function SessionShow() {
             {null}
           </UsageTotals>
           <Section title="By model">
-            <UsageGroups grouping="model" answer={models} filters={filters} />
+            <UsageGroups grouping="model" answer={models} filters={ofSession} />
           </Section>
           {hasAgents && (
             <Section title="By agent">
-              <UsageGroups grouping="agent" answer={agents} filters={filters} />
+              <UsageGroups grouping="agent" answer={agents} filters={ofSession} />
             </Section>
           )}
           <Section title="Requests">

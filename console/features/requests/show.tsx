@@ -5,13 +5,14 @@ import { useDisclosure } from '@mantine/hooks';
 import { useParams } from '@tanstack/react-router';
 import type { ReceiptShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure } from '../../api.ts';
-import { formatCount, formatMs, formatShort } from '../../figures.ts';
+import { formatMs, formatShort } from '../../figures.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { outcomeLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
-import { digitsOf, formatExactMoney, nanoOf, usdOf } from '../../money.ts';
+import { formatExactMoney, formatRequestMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
+import { AmountField } from '../../parts/amount-field.tsx';
 import { OutcomeBadge } from '../../parts/badges.tsx';
 import { CodeBlock, CopyButton } from '../../parts/code-block.tsx';
 import { DialogButton, FormActions } from '../../parts/dialog-button.tsx';
@@ -30,6 +31,7 @@ import {
 } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useCreate, useGet } from '../../queries.ts';
+import { splitTokens, sumTokens, tokensText } from '../../tokens.ts';
 import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
@@ -167,9 +169,8 @@ function RawJson({ receipt }: { receipt: ReceiptShape }) {
 }
 
 function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
-  const { cost, written_off, cache_read_input_tokens: read, output_tokens: output } = receipt;
-  const input = receipt.input_tokens + read + receipt.cache_creation_input_tokens;
-  const split = `${formatCount(input)} input, ${formatCount(output)} output`;
+  const { cost, written_off } = receipt;
+  const tokens = splitTokens(receipt);
   const firstToken = receipt.first_token_ms;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="md">
@@ -184,14 +185,10 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
       />
       <StatTile
         label="Cost"
-        value={<Money usd={cost} isExact />}
-        {...(nanoOf(written_off) !== 0n && { note: `${formatExactMoney(written_off)} written off` })}
+        value={<Money usd={cost} precision="request" />}
+        {...(nanoOf(written_off) !== 0n && { note: `${formatRequestMoney(written_off)} written off` })}
       />
-      <StatTile
-        label="Tokens"
-        value={formatShort(input + output)}
-        note={read === 0 ? split : `${split}; ${`${formatCount(read)} read from cache`}`}
-      />
+      <StatTile label="Tokens" value={formatShort(sumTokens(tokens))} note={tokensText(tokens)} />
       <StatTile
         label="Latency"
         value={formatMs(receipt.latency_ms)}
@@ -254,7 +251,7 @@ function RequestMargin({ receipt }: { receipt: ReceiptShape }) {
       </Section>
     );
   const paid = usdOf(nanoOf(cost) - nanoOf(written_off));
-  const shared = { isExact: true, digits: digitsOf([paid, provider_cost, margin]) };
+  const shared = { precision: 'request' } as const;
   return (
     <Section title="Margin">
       <Facts
@@ -311,13 +308,12 @@ function RefundForm({ requestId, most, onDone }: RefundFormProps) {
     <form onSubmit={form.onSubmit((values) => refund.mutate(values))}>
       <Stack>
         <Text size="sm">{`You can refund up to ${formatExactMoney(most)}. The account balance is credited immediately.`}</Text>
-        <TextInput
+        <AmountField
           label="Amount (USD)"
           description="Leave empty to refund the full amount."
           placeholder={most}
-          inputMode="decimal"
           value={form.values.amount}
-          onChange={(event) => change('amount', event.currentTarget.value)}
+          onChange={(usd) => change('amount', usd)}
           error={faults?.['amount']}
           data-autofocus
         />

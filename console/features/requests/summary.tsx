@@ -17,7 +17,9 @@ import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { rangeOfDay } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
+import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
@@ -96,9 +98,9 @@ interface UsageTotalsProps {
 /** `children` stand at the end of the line. */
 export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsProps) {
   const { total, failed } = summary;
+  const tokens = splitTokens(total);
   const rejected = useRejected(filter, isLive);
   const all = total.messages + (rejected ?? 0);
-  const input = total.input_tokens + total.cache_read_input_tokens + total.cache_creation_input_tokens;
   return (
     <Card p="sm" mb="md" component="section" aria-label="Totals of the filtered requests">
       <Group justify="space-between" gap="md">
@@ -111,10 +113,13 @@ export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsPr
           )}
           {rejected !== null && rejected > 0 && <Figure label="Rejected">{formatCount(rejected)}</Figure>}
           <Figure label="Cost">
-            <Money usd={total.cost} isExact />
+            <Money usd={total.cost} />
           </Figure>
-          <Figure label="Input tokens">{formatShort(input)}</Figure>
-          <Figure label="Output tokens">{formatShort(total.output_tokens)}</Figure>
+          {tokenKinds.map(({ name, label }) => (
+            <Figure key={name} label={label}>
+              {formatShort(tokens[name])}
+            </Figure>
+          ))}
         </Group>
         {children}
       </Group>
@@ -247,8 +252,7 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
   const searchOf = (row: UsageTotalShape): Record<string, string> => {
     if (grouping === 'tag') return { ...others, tag: `${tagName.toLowerCase()}:${row.tag}` };
     if (grouping !== 'day') return { ...others, [grouping]: row[grouping] ?? '' };
-    const start = `${row.day}T00:00:00.000Z`;
-    return { ...others, period: 'custom', since: start, until: `${row.day}T23:59:59.999Z` };
+    return { ...others, range: rangeOfDay(row.day ?? '') };
   };
   const columns: Column<UsageTotalShape>[] = [
     {
@@ -265,15 +269,10 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
       total: 'Total',
     },
     count('messages', 'Requests', (row) => row.messages),
-    count(
-      'input',
-      'Input tokens',
-      (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens,
-    ),
-    count('output', 'Output tokens', (row) => row.output_tokens),
+    ...tokenKinds.map(({ name, label }) => count(name, label, (row) => splitTokens(row)[name])),
     {
-      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost, { digits: 'exact' }),
-      total: <Money usd={total.cost} isExact />,
+      ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost),
+      total: <Money usd={total.cost} />,
     },
   ];
   return columns;

@@ -9,7 +9,7 @@ import { seesInstallation, useMe } from '../../me.tsx';
 import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
-import { screens } from '../../screens.ts';
+import { isShown, screens } from '../../screens.ts';
 import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
@@ -180,7 +180,14 @@ function Option({ entry: { group, label, description, icon }, id, isFirst, isSel
 function useEntries(text: string): Entry[] {
   const me = useMe();
   const wanted = text.trim();
-  const own = useMemo(() => pageEntries(screens, me.role), [me.role]);
+  const own = useMemo(
+    () =>
+      pageEntries(
+        screens.filter((screen) => isShown(screen, me)),
+        me.role,
+      ),
+    [me],
+  );
   const catalog = useCatalogEntries();
   const found = useFoundEntries(wanted);
   if (wanted === '') return own;

@@ -60,6 +60,7 @@ const settingNames = {
   recharge_amounts: 'Recharge amounts to offer',
   recharge_min: 'Minimum recharge',
   recharge_max: 'Maximum recharge',
+  recharge_groups: 'Groups of paying accounts',
   recharge_bonus: 'Recharge bonus',
   auto_recharges_per_day_max: 'Automatic recharges per day',
   stripe_automatic_tax: 'Taxes by Stripe Tax',
@@ -180,6 +181,7 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   recharge_amounts: 'payments',
   recharge_min: 'payments',
   recharge_max: 'payments',
+  recharge_groups: 'payments',
   recharge_bonus: 'payments',
   auto_recharges_per_day_max: 'payments',
   stripe_automatic_tax: 'payments',
@@ -200,7 +202,7 @@ export function settingName({ name }: Pick<SettingShape, 'name'>): string {
 
 /** The page of docs/ that explains a setting beyond its description. */
 export function settingPage({ description }: Pick<SettingShape, 'description'>): string {
-  return `docs/${/, see (\w+\.md)/.exec(description)?.[1] ?? 'configuration.md'}`;
+  return `docs/${/, see ([\w-]+\.md)/.exec(description)?.[1] ?? 'configuration.md'}`;
 }
 
 /** Where the value comes from. */
@@ -212,7 +214,7 @@ export function settingOrigin(origin: NonNullable<SettingShape['origin']>): stri
 export function settingText({ description }: Pick<SettingShape, 'description'>): string {
   const text = description
     .replaceAll('`', '')
-    .replace(/, see \w+\.md/g, '')
+    .replace(/, see [\w-]+\.md/g, '')
     .replace(/; null: (.+)$/, '. “None” means: $1')
     .replace(/\.?$/, '.');
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

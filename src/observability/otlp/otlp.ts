@@ -47,6 +47,11 @@ export class ExportCounts {
     return this.#failed;
   }
 
+  /** Which signals are not taken at present; null: all are. */
+  get failure(): string | null {
+    return this.#failing.size === 0 ? null : `${[...this.#failing].join(', ')} are not taken`;
+  }
+
   /** Counts the results of this exporter from now on. It has failed when it reports none soon after its own timeout. */
   watch<Exporter extends Pick<SpanExporter, 'export'> | Pick<PushMetricExporter, 'export'>>(
     signal: string,
@@ -126,6 +131,8 @@ export function startTelemetry(
       exportsSent: counts.sent,
       exportsFailed: counts.failed,
     }),
+    /** Why the collector of traces does not take a span, or that of metrics alone did not take the last ones; null: it does. */
+    test: async () => (settings.traces === null ? counts.failure : await sendTestSpan(settings.traces, resource)),
     /** Exports what is queued, bounded in time: the process is about to end. */
     async close(): Promise<void> {
       const closing = Promise.allSettled([traces?.provider.shutdown(), meters?.shutdown()]);
@@ -138,6 +145,29 @@ function startTraces(settings: NonNullable<TelemetrySettings['traces']>, resourc
   const exporter = counts.watch('traces', new OTLPTraceExporter(exporterOptions(settings)), settings.timeoutMs);
   const queue = new SpanQueue(exporter, settings);
   return { provider: new TracerProvider({ resource, sampler: makeSampler(settings), spanProcessors: [queue] }), queue };
+}
+
+/** Sends one span by an exporter of its own. */
+async function sendTestSpan(
+  settings: NonNullable<TelemetrySettings['traces']>,
+  resource: Resource,
+): Promise<string | null> {
+  const spans: Parameters<SpanExporter['export']>[0] = [];
+  const kept = { onStart() {}, onEnd: (span: (typeof spans)[number]) => void spans.push(span) };
+  const ends = { forceFlush: async () => {}, shutdown: async () => {} };
+  const sampler = new AlwaysOnSampler();
+  const provider = new TracerProvider({ resource, sampler, spanProcessors: [{ ...kept, ...ends }] });
+  provider.getTracer(SCOPE).startSpan('turnpike.test').end();
+  const { promise, resolve } = Promise.withResolvers<Result>();
+  const exporter = new ExportCounts(() => {}).watch(
+    'test',
+    new OTLPTraceExporter(exporterOptions(settings)),
+    settings.timeoutMs,
+  );
+  exporter.export(spans, resolve);
+  const { code, error } = await promise;
+  await exporter.shutdown();
+  return code === 0 ? null : (error?.message ?? 'the collector did not take the span');
 }
 
 function startMetrics(

@@ -18,6 +18,7 @@ import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
+import { rolledTotals } from './rolled-totals.ts';
 import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
@@ -181,6 +182,14 @@ const incidents: Migration = {
   ...incidentTables,
 };
 
+/** Only tables that earlier versions do not read, and triggers that see their writes. */
+const rolled: Migration = {
+  version: 28,
+  name: 'rolled totals',
+  leastKnown: 20,
+  ...rolledTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -200,6 +209,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   providerBills,
   groups,
   incidents,
+  rolled,
 ];
 
 /** The version that this program creates and uses. */

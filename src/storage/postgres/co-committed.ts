@@ -126,7 +126,7 @@ export function writeCoCommitted(changes: Changes): CheckedAsk[] {
 function writeRow(row: CoCommittedRow): CheckedAsk[] {
   if ('forget' in row) return forgetRows(row.table, row.forget.beforeMs);
   if ('carry' in row) return carryEntries(row.carry.account, row.carry.beforeMs);
-  if (row.table === 'answers' || row.table === 'changes') return [];
+  if (row.table === 'answers' || row.table === 'changes' || 'roll' in row) return [];
   return coCommittedStatements(row).map((statement) => {
     const { text, values, refusal, race } = statement;
     const isChecked = refusal !== undefined || race !== undefined;

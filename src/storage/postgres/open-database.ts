@@ -6,6 +6,8 @@ import { bounds } from '../../config/config.ts';
 import type { Owner } from '../../ledger/ledger.ts';
 import { retainedSinceNames } from '../../ledger/ledger.ts';
 import { latestVersion as known, latestVersion, migrationsAfter } from '../migrations/migrations.ts';
+import { DAYS_TO_ROLL_UP } from '../rolled-totals.ts';
+import type { MaintenanceResult } from '../stores.ts';
 import { dropMonthText, LIST_MONTHS, makeMonthText, monthOf, nextMonth } from './columns.ts';
 import { answerIn, openClient, type Reader, readSnapshot } from './read-pool.ts';
 import { grantRights, quoted, type RoleState, readRole, requireRights } from './roles.ts';
@@ -199,17 +201,8 @@ export function listHoldsOf(url: string, { node, epoch }: Owner): Promise<string
   });
 }
 
-/** The result; months as 202611. */
-export interface MaintenanceResult {
-  monthsMade: number[];
-  monthsDropped: number[];
-  /** Months past retention that were locked all the time. To be retried in a minute. */
-  monthsLeft: number[];
-  leasesDropped: number;
-}
-
 /** Uses a connection of its own. Throws if the database is unavailable or does not answer. */
-export async function maintainDatabase(url: string): Promise<MaintenanceResult> {
+export async function maintainDatabase(url: string, signal?: AbortSignal): Promise<MaintenanceResult> {
   const client = openClient(url, {
     application_name: 'turnpike upkeep',
     statement_timeout: bounds.reportStatementMsMax,
@@ -224,7 +217,8 @@ export async function maintainDatabase(url: string): Promise<MaintenanceResult> 
     for (const month of wanted) await runInTime(session, makeMonthText(month));
     const { dropped, left } = await dropMonths(session, found.months.filter(isTooOld));
     const leasesDropped = await dropLeases(session);
-    return { monthsMade: wanted, monthsDropped: dropped, monthsLeft: left, leasesDropped };
+    const daysRolledUp = await rollUpDays(session, signal);
+    return { monthsMade: wanted, monthsDropped: dropped, monthsLeft: left, leasesDropped, daysRolledUp };
   } finally {
     await client.close({ timeout: 0 });
   }
@@ -293,6 +287,19 @@ async function dropLeases(session: ReservedSQL): Promise<number> {
     dropped += count;
     if (count < bounds.rowsDroppedAtOnce) return dropped;
   }
+}
+
+/** Each day in a transaction of its own, for which only corrections of days of before wait. Another node may roll them up meanwhile. */
+async function rollUpDays(session: ReservedSQL, signal?: AbortSignal): Promise<number> {
+  const text = DAYS_TO_ROLL_UP.replace('$1', `${NOW_MS} - ${bounds.rolledUpAfterMs}`);
+  let rolledUp = 0;
+  for (const { day_ms: dayMs } of (await runInTime(session, text)) as { day_ms: number }[]) {
+    if (signal?.aborted) break;
+    await runInTime(session, `SELECT roll_up_day(${dayMs})`);
+    rolledUp++;
+    await Bun.sleep(bounds.dropRestMs);
+  }
+  return rolledUp;
 }
 
 /** Runs a statement without parameters over the simple protocol, which prepares nothing. */

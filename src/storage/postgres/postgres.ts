@@ -38,7 +38,6 @@ export { PostgresGate } from './ledger-gate.ts';
 export {
   grantRole,
   listHoldsOf,
-  type MaintenanceResult,
   maintainDatabase,
   migrateDatabase,
   prepareDatabase,

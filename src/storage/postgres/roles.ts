@@ -7,7 +7,7 @@ import type { Reader } from './read-pool.ts';
 /** The rights on the tables, by their names. */
 const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
-  ['SELECT', 'carried_credits schema_versions'],
+  ['SELECT', 'carried_credits rolled_days schema_versions tag_totals untagged_totals'],
   ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
@@ -25,7 +25,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
 const SIGN_IN_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
 const SIGN_IN_TABLES = ['account', 'guesses', 'session', 'twoFactor', 'user', 'verification'];
 export const SIGN_IN_SCHEMA = 'sign_in';
-const FUNCTIONS = ['carry_entries', 'drop_usage_month', 'make_usage_month'];
+const FUNCTIONS = ['carry_entries', 'drop_usage_month', 'make_usage_month', 'roll_up_day'];
 const SEQUENCE = 'usage_records_seq';
 
 /** All tables but those of sign-ins. */

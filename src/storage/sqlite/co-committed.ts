@@ -19,7 +19,9 @@ import {
   forgottenColumns,
   NOBODY,
 } from '../co-committed.ts';
+import { coarserTotals } from '../rolled-totals.ts';
 import type { RetentionReads } from '../stores.ts';
+import { TOTAL_NAMES, totalColumns } from '../tables.ts';
 import { PreparedStatements, prepareText } from './statements.ts';
 
 /** Deletes the oldest rows before that time, in the open transaction. */
@@ -143,12 +145,27 @@ function countToCarry(database: Database, account: number, beforeMs: number): nu
   return (prepareText(database, text).get(account, beforeMs, bounds.rowsDroppedAtOnce) as { count: number }).count;
 }
 
+/** Adds up the daily totals of a day, in the open transaction. */
+export function rollUpDay(database: Database, dayMs: number): void {
+  const sums = totalColumns.slice(TOTAL_NAMES).map(({ name }) => `SUM(${name})`);
+  for (const { name, columns } of coarserTotals) {
+    const group = columns.join(', ');
+    prepareText(database, `DELETE FROM ${name} WHERE day_ms = $1`).run(dayMs);
+    prepareText(
+      database,
+      `INSERT INTO ${name} SELECT ${group}, ${sums.join(', ')} FROM daily_totals WHERE day_ms = $1 GROUP BY ${group}`,
+    ).run(dayMs);
+  }
+  prepareText(database, 'INSERT OR IGNORE INTO rolled_days (day_ms) VALUES ($1)').run(dayMs);
+}
+
 /** Writes one row in the open transaction. Throws SQLite's errors, and BrokenInvariant if it is refused. */
 export function writeCoCommitted(database: Database, untyped: unknown): void {
   const row = untyped as CoCommittedRow;
   if ('forget' in row) forgetRows(database, row.table, row.forget.beforeMs);
   else if ('carry' in row) carryEntries(database, row.carry.account, row.carry.beforeMs);
   else if (row.table === 'answers') writeAnswer(database, row);
+  else if ('roll' in row) rollUpDay(database, row.roll.dayMs);
   else if (row.table !== 'changes')
     for (const statement of coCommittedStatements(row))
       checkChanged(statement, preparedOnce(database, statement.text).run(...statement.values).changes);

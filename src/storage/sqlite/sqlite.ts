@@ -3,11 +3,15 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { bounds } from '../../config/config.ts';
 import { type LedgerGate, ResidentLedger } from '../../ledger/ledger.ts';
+import type { CoCommittedRow } from '../co-committed.ts';
 import { type OutboxReads, outboxReads } from '../event-reads.ts';
 import { reportReads as allReports } from '../report-reads.ts';
+import { DAYS_TO_ROLL_UP } from '../rolled-totals.ts';
 import { shortReads } from '../short-reads.ts';
 import type { SqlReader } from '../sql-reader.ts';
+import type { MaintenanceResult } from '../stores.ts';
 import { assembleStores, guardReads, type ReportReads, readsAfterFlush, type Stores } from '../stores.ts';
 import { retentionReads } from './co-committed.ts';
 import { SqliteLedgerStore } from './ledger-store.ts';
@@ -83,7 +87,12 @@ export function sqliteStores(
   gate: LedgerGate,
   reports?: ReportReads,
   onUnreadable?: SqlReader['onUnreadable'],
-): Stores & { outbox: OutboxReads; close(): void } {
+): Stores & {
+  outbox: OutboxReads;
+  /** Rolls up the days that have ended, each in a transaction of the ledger. Ends early if aborted. */
+  maintain(nowMs: number, signal: AbortSignal): Promise<MaintenanceResult>;
+  close(): void;
+} {
   const database = openForReading(path);
   const reader = sqliteReader(database, onUnreadable);
   const reads = guardReads(shortReads(reader));
@@ -102,6 +111,22 @@ export function sqliteStores(
   return {
     ...assembleStores(gate, { ...reads, ...meters }, { ...lists, ...holds }, retention),
     outbox: guardReads(outboxReads(reader)),
+    async maintain(nowMs, signal) {
+      let daysRolledUp = 0;
+      for (const { day_ms: dayMs } of await reader.read<{ day_ms: number }>(
+        DAYS_TO_ROLL_UP,
+        nowMs - bounds.rolledUpAfterMs,
+      )) {
+        if (signal.aborted) break;
+        await gate.submit({
+          operations: [],
+          coCommitted: [{ table: 'rolled_days', roll: { dayMs } } satisfies CoCommittedRow],
+        });
+        daysRolledUp++;
+        await Bun.sleep(bounds.dropRestMs);
+      }
+      return { monthsMade: [], monthsDropped: [], monthsLeft: [], leasesDropped: 0, daysRolledUp };
+    },
     close: () => database.close(),
   };
 }

@@ -55,6 +55,8 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
   /** The health of providers, as the rest of the service would report it. */
   health: Map<string, ProviderHealth>;
   routeStates: TargetHealth[];
+  /** Why a test of an integration fails. */
+  integrationFailures: Map<string, string>;
   /** Lists of models by provider, for providers that no test starts. */
   offers: Map<string, readonly OfferedModel[]>;
   /** The name and password that was last set, by email. */
@@ -144,6 +146,7 @@ export async function makeParts<RetainedData extends Stores>(
     health: new Map(),
     routeStates: [],
     offers: new Map(),
+    integrationFailures: new Map(),
     passwords,
     counters,
     mailer: sendsMail ? makeMailer(stores.mails, { wake: async () => {} }, vault, clock) : null,
@@ -214,6 +217,12 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
     },
     providerKinds: ['sandbox', 'anthropic'],
     probe: (provider) => probeProvider(providerKinds.get(provider.kind), provider, PROBE_MS_MAX),
+    integrations: {
+      places: async () => ({
+        ...{ mail: null, payments: null, sign_in: null, telemetry: 'https://otlp.example.com', storage: null },
+      }),
+      test: async (id) => parts.integrationFailures.get(id) ?? null,
+    },
     readOffer: async (provider) =>
       offers.get(provider.name) ?? (await readOffer(providerKinds.get(provider.kind), provider, PROBE_MS_MAX)),
     capabilitiesOf: (model) => capabilitiesOf(model, catalog.current, providerKinds),

@@ -37,12 +37,22 @@ test('a recharge is credited once Stripe says that it is paid, whatever the orde
   });
 });
 
-test('refunds in parts, a dispute and its end change the balance by what Stripe says', async () => {
-  await using service = await startPayments();
-  const { stripe, send } = service;
+test('refunds in parts, a dispute and its end change the balance by what Stripe says, and take no group away', async () => {
+  await using service = await startPayments({ recharge_groups: ['10: none-such', '20: paying', '100: large'] });
+  const { stripe, send, turnpike, account } = service;
+  await turnpike.admin('POST', '/apply', { document: { groups: { paying: { models: ['*'], multiplier: '0.9' } } } });
+  const groups = async () => (await turnpike.admin('GET', `/accounts/${account}`))['groups'] as string[];
+  const before = await groups();
   const { payment, session } = await service.begin('20.00');
   stripe.payCheckout(session);
-  await send(stripe.takeEvents());
+  expect(await groups()).toEqual(before);
+  const paid = stripe.takeEvents();
+  await send([...paid, ...paid]);
+  expect(await groups()).toEqual(['paying', ...before]);
+  const { data } = (await turnpike.admin('GET', `/audit?object=${account}&actor=stripe`)) as { data: Json[] };
+  expect(data).toMatchObject([
+    { action: 'account.update', role: 'service', after: { groups: ['paying', ...before], payment: payment['id'] } },
+  ]);
   const after = async () => {
     await send(stripe.takeEvents());
     const { status, credited } = await service.show(payment['id']);
@@ -61,6 +71,12 @@ test('refunds in parts, a dispute and its end change the balance by what Stripe 
   expect(await after()).toEqual(['partially_refunded', '15.00', '15.00']);
   stripe.refund(intent, 1_500);
   expect(await after()).toEqual(['refunded', '0', '0']);
+  await turnpike.admin('PATCH', `/accounts/${account}`, { groups: before });
+  await send(paid);
+  const small = await service.begin('10.00'); // of a group that does not exist
+  stripe.payCheckout(small.session);
+  await send(stripe.takeEvents());
+  expect([await groups(), await service.balance()]).toEqual([before, '10.00']);
   expect((await service.turnpike.check()).ok).toBe(true);
 });
 

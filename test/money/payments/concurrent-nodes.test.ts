@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { formatId } from '../../../src/base/ids.ts';
-import { PaymentSync, readBonusTiers } from '../../../src/payments/payments.ts';
+import { type Payment, PaymentSync, readBonusTiers, sweepPayments } from '../../../src/payments/payments.ts';
 import type { PaymentProvider } from '../../../src/payments/provider.ts';
 import { openSqlite } from '../../storage/open-sqlite.ts';
 import { ScriptedStripe } from '../../support/scripted-stripe.ts';
@@ -82,4 +82,48 @@ test('paying, spending the bonus and taking the payment back, again and again, l
     expect([meters?.balance, meters?.debt]).toEqual([0, SPENT * round]);
     expect(await node.dependencies.store.sumCredits(account, `bonus:${formatId('pay', id)}:`)).toBe(0);
   }
+});
+
+test('a group that could not be added when its payment was credited is added by the sweep, and no payment adds it again', async () => {
+  await using bench = await openWorkbench(openSqlite, 0);
+  const stripe = new ScriptedStripe({ nowMs: bench.clock.nowMs });
+  const kills = { isDue: () => false };
+  const world: HistoryWorld = { stripe, stores: [bench.stores], bench, kills, reads: { last: 0 }, random: () => 0.5 };
+  const node = openNode(world, bench.stores);
+  const { store, ledger } = node.dependencies;
+  const tried: boolean[] = [];
+  const add = async (payment: Payment) => {
+    tried.push(payment.group?.addedAtMs === null);
+    if (tried.length === 1) throw new Error('the store is busy');
+    const group = { name: 'paying', addedAtMs: 1 };
+    const done: Payment = { ...payment, version: payment.version + 1, group, checkAtMs: null };
+    await ledger.submit({ operations: [], coCommitted: [{ table: 'payments', payment: done }] });
+  };
+  const dependencies = { ...node.dependencies, groups: { of: () => 'paying', add } };
+  const sync = new PaymentSync(dependencies);
+  const { id } = await begin(world, node, await bench.addAccount(0), 2_000);
+  const payment = await store.getPayment(id);
+  if (payment === null) throw new Error('the payment is not stored');
+  await node.checkouts.open(payment);
+  const { session } = ownOf(stripe, payment);
+  stripe.payCheckout(session?.id ?? '');
+  await sync.sync(session?.id ?? '');
+  expect(await store.getPayment(id)).toMatchObject({ status: 'paid', group: { name: 'paying', addedAtMs: null } });
+  bench.clock.advance(3_600_000);
+  const sweep = {
+    dependencies,
+    sync,
+    resumeRecharge: null,
+    report: (_: Payment, failure: unknown) => tried.push(failure === null),
+  };
+  await sweepPayments(sweep, new AbortController().signal);
+  expect(await store.getPayment(id)).toMatchObject({
+    group: { addedAtMs: 1 },
+    checkAtMs: null,
+    credited: 20_000_000_000,
+  });
+  stripe.refund(ownOf(stripe, payment).intent?.id ?? '', 500);
+  await sync.sync(session?.id ?? '');
+  await sweepPayments(sweep, new AbortController().signal);
+  expect(tried).toEqual([true, true]);
 });

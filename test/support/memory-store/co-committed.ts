@@ -203,7 +203,8 @@ function writeKept(tables: MemoryTables, row: KeptRow): void {
       break;
     case 'leader':
     case 'changes':
-      break; // one process tells itself
+    case 'rolled_days':
+      break; // one process tells itself, and adds up its daily totals
     default:
       writeReportRow(tables, row);
   }

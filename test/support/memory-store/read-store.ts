@@ -518,7 +518,11 @@ function recordReads(tables: MemoryTables): UsageStore {
           stored().filter((record) => isAsked(record, question)),
           question,
         );
-      return sum.result(0, bounds.summaryBucketsMax);
+      const days = askedTotals({ ...question, model: null, tag: null, sinceMs: null, untilMs: null }).map(
+        ({ dayMs }) => dayMs ?? 0,
+      );
+      const firstDayMs = days.length === 0 ? null : Math.min(...days);
+      return sum.result({ countedSinceMs: 0, firstDayMs }, bounds.summaryBucketsMax);
     },
     async readTimeline(question) {
       const isOfQuestion = (of: { account: number; key: number; model: string }) =>

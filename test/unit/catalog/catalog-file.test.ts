@@ -94,6 +94,7 @@ const settingsOfFile: Settings = {
   rechargeAmounts: ['10', '25', '50', '100'],
   rechargeMin: '5',
   rechargeMax: '1000',
+  rechargeGroups: [],
   rechargeBonus: [],
   autoRechargesPerDayMax: 5,
   stripeAutomaticTax: false,

@@ -662,6 +662,10 @@ export const bodyRules: Record<string, BodyRule> = {
       dry_run: values([true], ['yes']),
     }),
   },
+  'POST /api/v1/integrations/{id}/test': {
+    least: () => ({ to: 'ada@example.com' }),
+    values: () => ({ to: values(['bob@example.com'], ['nobody', 7, null]) }),
+  },
   'POST /api/v1/price-changes': {
     least: () => ({ model: 'alpha-model', from: '2030-01-01', price: { input: '1', output: '2' }, dry_run: true }),
     values: () => ({

@@ -61,6 +61,7 @@ export const UNKNOWN_IDS = {
   'provider-bill-source': 'no-provider',
   'agent-sign-in': 'agent_000000000',
   'device-code': 'BBBB-BBBB',
+  integration: 'nothing',
 };
 
 /** A valid request; only its principal or its object can make it fail. */

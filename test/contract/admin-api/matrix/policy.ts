@@ -142,6 +142,8 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
   'POST /api/v1/providers/{name}/models': rule(operatorOnly, { object: 'provider' }),
   'GET /api/v1/provider-presets': rule(ofTheInstallation),
+  'GET /api/v1/integrations': rule(ofTheInstallation),
+  'POST /api/v1/integrations/{id}/test': rule(operatorOnly, { object: 'integration' }),
   'GET /api/v1/price-changes': rule(ofTheInstallation),
   'POST /api/v1/price-changes': rule(operatorOnly),
   'POST /api/v1/price-changes/cancel': rule(operatorOnly, { done: 404 }), // nothing is scheduled

@@ -54,6 +54,7 @@ export type ObjectKind =
   | 'code-batch'
   | 'directory-group'
   | 'payment'
+  | 'integration'
   | 'provider-bill'
   | 'provider-bill-source'
   | 'destination'
@@ -170,6 +171,7 @@ export async function makeWorld(): Promise<World> {
   };
   const limits = { displayName: null, maxInputTokens: null, maxOutputTokens: null, rates: null };
   world.installation.offers.set('house-behind', [{ name: 'sandbox-lorem', ...limits }]);
+  world.objects.push(worldObject('integration', 'telemetry', 'telemetry', null));
   for (const name of ['house-behind', 'sandbox'])
     world.objects.push(worldObject('provider', `provider ${name}`, name, null));
   await addPrincipals(world);
@@ -522,7 +524,7 @@ function addSecrets(world: World): void {
  */
 function addObjectWords(world: World): void {
   for (const object of world.objects) {
-    if (object.kind === 'account' || object.kind === 'provider') continue;
+    if (['account', 'provider', 'integration'].includes(object.kind)) continue; // their ids are words of other texts, too
     const mayRead = (principal: Principal) =>
       principal.account === null ||
       (isOver(principal, object.account) &&

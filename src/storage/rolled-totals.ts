@@ -1,0 +1,91 @@
+// Coarser totals of closed days, which are rolled up from the daily totals in the background. Reports read them for the days in
+// rolled_days, and the daily totals of all others.
+
+import { DAY_MS } from '../base/clock.ts';
+import { bounds } from '../config/config.ts';
+import type { SqlReader } from './sql-reader.ts';
+
+export type TotalsColumn =
+  | 'day_ms'
+  | 'account_id'
+  | 'key_id'
+  | 'model'
+  | 'provider'
+  | 'group_name'
+  | 'person_id'
+  | 'tag_set';
+
+export interface TotalsTable {
+  name: 'daily_totals' | 'untagged_totals' | 'tag_totals';
+  /** In the order of the primary key. */
+  columns: readonly TotalsColumn[];
+  indexes: Partial<Record<'account_id' | 'key_id', string>>;
+}
+
+export const dailyTotals: TotalsTable = {
+  name: 'daily_totals',
+  columns: ['day_ms', 'account_id', 'key_id', 'model', 'provider', 'group_name', 'person_id', 'tag_set'],
+  indexes: { account_id: 'totals_of_account', key_id: 'totals_of_key' },
+};
+
+/** The smallest first. */
+export const coarserTotals: readonly TotalsTable[] = [
+  {
+    name: 'untagged_totals',
+    columns: ['day_ms', 'account_id', 'key_id', 'model', 'provider', 'group_name', 'person_id'],
+    indexes: { account_id: 'untagged_totals_of_account', key_id: 'untagged_totals_of_key' },
+  },
+  {
+    name: 'tag_totals',
+    columns: ['day_ms', 'account_id', 'tag_set'],
+    indexes: { account_id: 'tag_totals_of_account' },
+  },
+];
+
+/** Days of totals, both inclusive, and the table to read them from. */
+export interface DaysOfTable {
+  table: TotalsTable;
+  firstMs: number;
+  lastMs: number;
+}
+
+/** Divides the days between two by the table that has the columns: the coarser one where it is rolled up. */
+export async function divideDays(
+  on: SqlReader,
+  columns: ReadonlySet<string>,
+  firstMs: number,
+  lastMs: number,
+): Promise<DaysOfTable[]> {
+  const coarser = coarserTotals.find((table) => [...columns].every((one) => table.columns.some((has) => has === one)));
+  const days = coarser === undefined ? [] : await readRolledDays(on, firstMs, lastMs);
+  const parts: DaysOfTable[] = [];
+  let atMs = firstMs;
+  for (const dayMs of days) {
+    const last = parts.at(-1);
+    if (dayMs > atMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs: dayMs - 1 });
+    if (coarser !== undefined && last?.table === coarser && dayMs === atMs) last.lastMs = dayMs;
+    else if (coarser !== undefined) parts.push({ table: coarser, firstMs: dayMs, lastMs: dayMs });
+    atMs = dayMs + DAY_MS;
+  }
+  if (atMs <= lastMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs });
+  return parts;
+}
+
+async function readRolledDays(on: SqlReader, firstMs: number, lastMs: number): Promise<number[]> {
+  const rows = await on.read<{ day_ms: number }>(
+    `SELECT ${on.number('r.day_ms')} AS day_ms FROM rolled_days r WHERE r.day_ms >= $1 AND r.day_ms <= $2 ORDER BY r.day_ms LIMIT $3`,
+    firstMs,
+    lastMs,
+    bounds.rolledDaysReadMax, // of days beyond, the daily totals are read
+  );
+  return rows.map((row) => row.day_ms);
+}
+
+/** The days before $1 that have totals and are not rolled up, the latest first, as `day_ms`. Looks up each day once. */
+export const DAYS_TO_ROLL_UP = `
+  WITH RECURSIVE days (day_ms) AS (
+    SELECT MIN(t.day_ms) FROM daily_totals t
+    UNION ALL
+    SELECT (SELECT MIN(t.day_ms) FROM daily_totals t WHERE t.day_ms > d.day_ms) FROM days d WHERE d.day_ms IS NOT NULL)
+  SELECT CAST(d.day_ms AS double precision) AS day_ms FROM days d
+  WHERE d.day_ms < $1 AND NOT EXISTS (SELECT 1 FROM rolled_days r WHERE r.day_ms = d.day_ms) ORDER BY d.day_ms DESC`;

@@ -1,0 +1,170 @@
+// The same question gives the same number: every report and file is asked for the same times, account and measure, and compared with
+// the records themselves.
+
+import { expect, test } from 'bun:test';
+import { rangeLabels, rangeOf, rangeQuery } from '../../../console/range.ts';
+import { formatUsd, parseUsd } from '../../../src/base/money.ts';
+import { firstDocuments } from '../../../src/catalog/catalog.ts';
+import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
+import { type Installation, type Json, makeNode } from '../../contract/admin-api/installation.ts';
+import type { OpenStores } from '../../money/ledger/workbench.ts';
+import {
+  customRanges,
+  type EdgeRecords,
+  type Figures,
+  figuresOf,
+  fillEdges,
+  isAsked,
+  REFUND,
+  type Scope,
+  sumOf,
+} from '../../support/edge-records.ts';
+import { manualClock } from '../../support/manual-clock.ts';
+import { noAuditContext } from '../../support/no-audit-context.ts';
+
+/** On it, ranges of every length have edges of all zones, and clocks changed in two of them within 90 days. */
+const NOW_MS = Date.parse('2026-11-30T17:45:12.345Z');
+const RANGES_MAX = 6;
+/** At their present cost. Refunds have rows of their day; of other days, they have no messages. */
+function sumOfFile(text: string, refunded: bigint): Figures {
+  const rows = readCsv(text).map((row) => {
+    const parts = ['balance_paid', 'plan_paid', 'written_off'].map((name) =>
+      BigInt(parseUsd(row[name] ?? '') ?? Number.NaN),
+    );
+    return { ...row, cost: formatUsd(parts.reduce((sum, part) => sum + part, 0n)) };
+  });
+  const sum = sumOf(rows);
+  return { ...sum, cost: sum.cost - refunded };
+}
+
+interface Question {
+  /** Parameters of the API. */
+  query: string;
+  /** With an exclusive `until`, for files. */
+  file: string;
+  account: string | null;
+  hasKey: boolean;
+  /** The months that the range consists of. */
+  month: string | null;
+  step: string;
+  /** Refunds of its messages, which files have on the day of the refund. */
+  refunded: bigint;
+}
+
+type Ask = (path: string) => Promise<Json>;
+
+const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
+const rowsOf = (body: Json) => body['data'] as Json[];
+
+/** Every place that answers the question, and its figures by part. */
+const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]>> = {
+  async list(ask, { query }) {
+    const rows: Json[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await ask(`usage?limit=200&${query}${cursor}`);
+      rows.push(...rowsOf(page));
+      if (page['next_cursor'] === null) return [sumOf(rows)];
+      cursor = `&cursor=${page['next_cursor']}`;
+    }
+  },
+  async summary(ask, { query }) {
+    const figures: Figures[] = [];
+    for (const by of groupings) {
+      const answer = await ask(`usage/summary?limit=200&group_by=${by}&${query}`);
+      expect(answer['counted_since']).toBeNull();
+      figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
+    }
+    return figures;
+  },
+  async 'a summary of records'(ask, { query }) {
+    const answer = await ask(`usage/summary?cost_min=0&group_by=model&${query}`);
+    return [figuresOf(answer['total'] as Json), sumOf(rowsOf(answer))];
+  },
+  async totals(ask, { query }) {
+    const figures: Figures[] = [];
+    for (const by of groupings)
+      for (const then of ['', '&then_by=model']) {
+        const answer = await ask(`usage/totals?limit=1000&group_by=${by}${then}&${query}`);
+        expect(answer['counted_since']).toBeNull();
+        figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
+      }
+    return figures;
+  },
+  async top(ask, { query }) {
+    const answer = await ask(`usage/top?limit=200&${query}`);
+    const lists = ['models', 'keys', 'accounts'].map((name) => sumOf(rowsOf(answer[name] as Json)));
+    return [figuresOf(answer['total'] as Json), ...lists];
+  },
+  async timeline(ask, { query, step }) {
+    const figures: Figures[] = [];
+    for (const one of new Set([step, 'day']))
+      figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
+    return figures;
+  },
+  async file(ask, { file, hasKey, refunded }) {
+    if (hasKey) return [];
+    const figures: Figures[] = [];
+    for (const by of ['account,model', 'key', 'day,provider'])
+      figures.push(sumOfFile((await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string, refunded));
+    return figures;
+  },
+  async statement(ask, { account, hasKey, month, refunded }) {
+    if (account === null || hasKey || month === null) return [];
+    const statement = await ask(`accounts/${account}/statement?month=${month}`);
+    const lists = ['by_day', 'by_model', 'by_key'].map((name) => sumOf(statement[name] as Json[]));
+    const file = (await ask(`exports/file?kind=costs&account=${account}&month=${month}`)) as unknown as string;
+    return [figuresOf(statement['usage'] as Json), ...lists, sumOfFile(file, refunded)];
+  },
+};
+
+function questionOf(text: string, scope: Scope, refunded: bigint): Question {
+  const range = rangeOf(text, NOW_MS);
+  const { account = null, key } = scope;
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const until = range.untilMs === null ? {} : { until: iso(range.untilMs) };
+  const isOfMonth = text === 'month' || text === 'last_month';
+  return {
+    query: new URLSearchParams({ ...rangeQuery(range), ...scope }).toString(),
+    file: new URLSearchParams({ since: iso(range.sinceMs), ...until, ...scope }).toString(),
+    account,
+    hasKey: key !== undefined,
+    month: isOfMonth ? iso(range.sinceMs).slice(0, 7) : null,
+    step: range.step,
+    refunded,
+  };
+}
+
+async function readAll(ask: Ask): Promise<Json[]> {
+  const records = rowsOf(await ask('usage?limit=1000'));
+  expect(records.length).toBeGreaterThan(40);
+  return records;
+}
+
+export function sameNumberConformance(open: OpenStores): void {
+  test('every report and file gives the number of the records for each time range, account and key', async () => {
+    const clock = manualClock(0);
+    const opened = await open(clock);
+    await opened.stores.catalog.saveCatalog(firstDocuments(['sandbox-echo'], {}), [], noAuditContext);
+    const installation = (await makeNode(clock, opened.stores)) as unknown as Installation;
+    const filled: EdgeRecords = await fillEdges(installation, NOW_MS);
+    const ask: Ask = async (path) => {
+      const { status, body } = await installation.ask('GET', `/api/v1/${path}`);
+      expect([path, status]).toEqual([path, 200]);
+      return body;
+    };
+    const records = await readAll(ask);
+    const texts = [...Object.keys(rangeLabels), ...customRanges(filled.edges, RANGES_MAX)];
+    const { north, poor } = filled.accounts;
+    for (const text of texts)
+      for (const scope of [{}, { account: north }, { account: poor }, { key: filled.key }]) {
+        const ofRange = records.filter(isAsked(rangeOf(text, NOW_MS), scope, NOW_MS));
+        const right = sumOf(ofRange);
+        const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));
+        const question = questionOf(text, scope, BigInt(refunds.length * REFUND));
+        for (const [place, read] of Object.entries(places))
+          for (const [part, figures] of (await read(ask, question)).entries())
+            expect({ text, scope, place, part, ...figures }).toEqual({ text, scope, place, part, ...right });
+      }
+    await opened.close();
+  });
+}
