@@ -3,6 +3,7 @@
 // the answer is no larger than an applied file.
 
 import { z } from '@hono/zod-openapi';
+import { nearestNumber } from '../base/checked-number.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
@@ -106,7 +107,9 @@ const routeSchema = z.object({
       group: z.string().nullable().describe('This group; null: no group sells the model, and the multiplier is 1.'),
     })
     .nullable()
-    .describe('The lowest margin: price × multiplier − cost, in the group with the lowest multiplier of those that sell the model; null if the cost is unknown.'),
+    .describe(
+      'The lowest margin: price × multiplier − cost, in the group with the lowest multiplier of those that sell the model; null if the cost is unknown.',
+    ),
 });
 const servesShown = z.enum(['messages', 'embeddings']).describe('What the model may be used for.');
 const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
@@ -271,7 +274,9 @@ type InputAndOutput = Pick<TierPrice['standard'], 'input' | 'output'>;
 
 /** A part below the last digit of rates is rounded down. */
 function lowestMargin(price: InputAndOutput, cost: InputAndOutput, groups: readonly Group[]) {
-  const [cheapest = null] = [...groups].sort((one, other) => Number(one.multiplierMillionths - other.multiplierMillionths));
+  const [cheapest = null] = [...groups].sort((one, other) =>
+    nearestNumber(one.multiplierMillionths - other.multiplierMillionths),
+  );
   const multiplied = (rate: bigint) => (rate * (cheapest?.multiplierMillionths ?? MILLION)) / MILLION;
   const { name: group = null } = cheapest ?? {};
   return { input: multiplied(price.input) - cost.input, output: multiplied(price.output) - cost.output, group };

@@ -1,6 +1,7 @@
 // The margin of a period and of the one before it, by what the traffic is grouped by, and why it changed. For the installation only.
 
 import { z } from '@hono/zod-openapi';
+import { nearestNumber } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { parseDecimal } from '../base/money.ts';
 import type { Catalog, ModelPrice } from '../catalog/catalog.ts';
@@ -12,9 +13,9 @@ import {
   explainMargin,
   gatherTotals,
   type MarginCell,
+  type MultiplierHistory,
   marginEffects,
   marginOfTotal,
-  type MultiplierHistory,
   type Rating,
   type TotalsQuestion,
   totalsGroupings,
@@ -83,9 +84,7 @@ export const marginSchema = z
     changes: z
       .array(changeSchema)
       .describe('Why the margin of all groups changed, effect by effect. The amounts add up to the change.'),
-    data: z
-      .array(marginGroupSchema)
-      .describe('The groups of both periods, highest revenue first.'),
+    data: z.array(marginGroupSchema).describe('The groups of both periods, highest revenue first.'),
     groups: countShown.describe('Total number of groups; `data` has at most `limit` of them.'),
   })
   .openapi('Margin');
@@ -105,11 +104,11 @@ export const marginRoutes: AdminRoute[] = [
       tag: tagFilter.optional(),
       since: timeField.optional().describe('The first time to include; by default 30 days before the last.'),
       until: lastTimeField.optional().describe('The last time to include; a date includes its whole day, UTC.'),
-      previous_since: timeField.optional().describe('The first time of the period to compare with; by default it is as long.'),
+      previous_since: timeField
+        .optional()
+        .describe('The first time of the period to compare with; by default it is as long.'),
       previous_until: lastTimeField.optional().describe('Its last time; by default the one before `since`.'),
-      group_by: z
-        .enum(marginGroupings, { error: `must be ${marginGroupings.join(' or ')}` })
-        .default('model'),
+      group_by: z.enum(marginGroupings, { error: `must be ${marginGroupings.join(' or ')}` }).default('model'),
       tag_name: tagNameField,
     },
     answer: [marginSchema, 'The margin of the period and of the one before'],
@@ -129,8 +128,14 @@ export const marginRoutes: AdminRoute[] = [
       const [later, earlier] = [await read(now), await read(before)];
       const multipliers = await multipliersOf(call, [...later.cells.rows, ...earlier.cells.rows], before.sinceMs);
       const cellsOf = ({ rows }: UsageTotals, span: Span) =>
-        rows.filter(({ costedMessages }) => costedMessages !== 0).map((total) => cellOf(total, multipliers(total.group, span)));
-      const changes = explainMargin(cellsOf(earlier.cells, before), cellsOf(later.cells, now), ratingOf(call.catalog.current()));
+        rows
+          .filter(({ costedMessages }) => costedMessages !== 0)
+          .map((total) => cellOf(total, multipliers(total.group, span)));
+      const changes = explainMargin(
+        cellsOf(earlier.cells, before),
+        cellsOf(later.cells, now),
+        ratingOf(call.catalog.current()),
+      );
       const groups = joinGroups(later.groups, earlier.groups);
       return encodeMargin({
         ...now,
@@ -151,7 +156,10 @@ export const marginRoutes: AdminRoute[] = [
 type Times = 'since' | 'until' | 'previous_since' | 'previous_until';
 
 /** Throws invalid_request. */
-function spansOf({ query, clock }: Call<unknown, { [Name in Times]?: number | undefined }>): Record<'now' | 'before', Span> {
+function spansOf({
+  query,
+  clock,
+}: Call<unknown, { [Name in Times]?: number | undefined }>): Record<'now' | 'before', Span> {
   const untilMs = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, clock.nowMs());
   const sinceMs = query.since ?? untilMs + 1 - USUAL_MS;
   if (sinceMs >= untilMs) throw invalidMember('since', 'must be before until, and not in the future');
@@ -175,10 +183,15 @@ async function readTotals(call: Call, question: Omit<TotalsQuestion, 'limit'>): 
 }
 
 /** When what is asked for began to exist: a key, an account, or the first account of all. */
-async function existsSince({ accounts }: Call, { account, key }: { account: number | null; key: number | null }): Promise<number> {
+async function existsSince(
+  { accounts }: Call,
+  { account, key }: { account: number | null; key: number | null },
+): Promise<number> {
   if (key !== null) return (await accounts.getKey(key))?.createdAtMs ?? 0;
   const [first] =
-    account === null ? await accounts.sortAccounts({ by: 'created', order: 'asc', after: null, limit: 1, name: null, group: null }) : [];
+    account === null
+      ? await accounts.sortAccounts({ by: 'created', order: 'asc', after: null, limit: 1, name: null, group: null })
+      : [];
   const id = account ?? first?.id;
   return id === undefined ? 0 : ((await accounts.getAccount(id))?.createdAtMs ?? 0);
 }
@@ -191,14 +204,21 @@ async function multipliersOf(call: Call, totals: readonly UsageTotal[], sinceMs:
   const { groups } = call.catalog.current();
   const histories = new Map<string, MultiplierHistory>();
   for (const name of names.slice(0, bounds.marginGroupHistoriesMax)) {
-    const page = { account: null, actor: null, sinceMs, untilMs: null, before: null, limit: bounds.marginGroupChangesMax };
+    const page = {
+      account: null,
+      actor: null,
+      sinceMs,
+      untilMs: null,
+      before: null,
+      limit: bounds.marginGroupChangesMax,
+    };
     const records = await call.audit.listAudit({ ...page, object: `group ${name}` }, requesterOf(call));
     const changes = records.flatMap(({ atMs, before }) => {
       const multiplier = readMultiplier(before?.['multiplier']);
       return multiplier === null ? [] : [{ untilMs: atMs, multiplier }];
     });
     const current = groups.get(name)?.multiplierMillionths;
-    histories.set(name, { changes, current: current === undefined ? null : Number(current) / MILLION });
+    histories.set(name, { changes, current: current === undefined ? null : nearestNumber(current) / MILLION });
   }
   return (group, span) => {
     const history = group === null ? undefined : histories.get(group);
@@ -210,7 +230,7 @@ const MILLION = 1_000_000;
 
 function readMultiplier(value: unknown): number | null {
   const millionths = typeof value === 'string' ? parseDecimal(value, 6) : null;
-  return millionths === null || millionths <= 0n ? null : Number(millionths) / MILLION;
+  return millionths === null || millionths <= 0n ? null : nearestNumber(millionths) / MILLION;
 }
 
 /** A part of the traffic of a period. Of messages whose provider cost is not known, it has none. */
@@ -218,7 +238,7 @@ function cellOf(total: UsageTotal, multiplier: number | null): MarginCell {
   const { messages, costedMessages, costedRevenue, cost, writtenOff } = total;
   const share = messages === 0 ? 0 : costedMessages / messages;
   const whole = (amount: number) => BigInt(Math.round(amount));
-  const costed = share === 1 ? cost : costedRevenue + whole(Number(writtenOff) * share);
+  const costed = share === 1 ? cost : costedRevenue + whole(nearestNumber(writtenOff) * share);
   return {
     model: total.model ?? '',
     group: total.group ?? '',
@@ -230,7 +250,7 @@ function cellOf(total: UsageTotal, multiplier: number | null): MarginCell {
       cacheWrite: total.cacheWriteTokens * share,
       output: total.outputTokens * share,
     },
-    listed: multiplier === null ? null : whole(Number(costed) / multiplier),
+    listed: multiplier === null ? null : whole(nearestNumber(costed) / multiplier),
     cost: costed,
     revenue: costedRevenue,
     providerCost: total.providerCost,
@@ -239,10 +259,10 @@ function cellOf(total: UsageTotal, multiplier: number | null): MarginCell {
 
 function ratingOf({ models }: Catalog): Rating {
   const ratesOf = ({ standard: { input, cacheRead, cacheWrite5m, output } }: ModelPrice) => ({
-    input: Number(input),
-    cacheRead: Number(cacheRead),
-    cacheWrite: Number(cacheWrite5m),
-    output: Number(output),
+    input: nearestNumber(input),
+    cacheRead: nearestNumber(cacheRead),
+    cacheWrite: nearestNumber(cacheWrite5m),
+    output: nearestNumber(output),
   });
   return {
     priceOf(model) {
@@ -264,7 +284,7 @@ function figuresOf(total: UsageTotal): Figures {
     revenue,
     providerCost,
     margin,
-    marginPercent: revenue === 0n ? null : Math.round((Number(margin) / Number(revenue)) * 10_000) / 100,
+    marginPercent: revenue === 0n ? null : Math.round((nearestNumber(margin) / nearestNumber(revenue)) * 10_000) / 100,
     revenueWithoutMargin: total.cost - total.writtenOff - revenue,
   };
 }
@@ -276,7 +296,10 @@ function joinGroups(later: readonly UsageTotal[], earlier: readonly UsageTotal[]
   const former = new Map(earlier.map((total) => [nameOf(total), total]));
   const now = later.map((total) => ({ total, previous: former.get(nameOf(total)) }));
   for (const { total } of now) former.delete(nameOf(total));
-  const gone = [...former.values()].map((previous) => ({ total: { ...emptyTotal(), ...groupNames(previous) }, previous }));
+  const gone = [...former.values()].map((previous) => ({
+    total: { ...emptyTotal(), ...groupNames(previous) },
+    previous,
+  }));
   return [...now, ...gone]
     .map(({ total, previous = emptyTotal() }) => ({
       ...groupNames(total),

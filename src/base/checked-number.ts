@@ -55,3 +55,8 @@ export function exactNumber(value: bigint): number {
 function isIntegerText(value: unknown): boolean {
   return typeof value === 'string' && /^-?\d+$/.test(value);
 }
+
+/** The nearest floating-point number, for shares and averages; never for money that is charged. */
+export function nearestNumber(value: bigint): number {
+  return Number(value);
+}

@@ -1,11 +1,9 @@
-// Why the margin changed between two periods. Pure arithmetic.
-//
-// The margin of a part of the traffic (a model, sold by a group, served by a provider) is
-//
-//   units × share of its model × share of its group × share of its provider × (list rate × multiplier × paid share − provider rate)
-//
-// where the two rates depend on how units divide into uncached input, cached input and output. One factor after the other takes its value in
-// the later period; the change of the sum at each step is the effect of that factor. The effects add up to the change exactly.
+// Effects of single factors on the margin between two periods. The margin of a part of the traffic is: units × share of its model × share of its
+// group × share of its provider × (list rate × multiplier × paid share − provider rate), where rates depend on how units divide into
+// uncached input, cached input and output. One factor after the other takes its value in the later period; the change of the sum at
+// each step is the effect of that factor, so that the effects add up to the change exactly. Pure arithmetic.
+
+import { nearestNumber } from '../base/checked-number.ts';
 
 /** In this order. `other`: what no factor explains, such as web searches. */
 export const marginEffects = [
@@ -67,7 +65,7 @@ export interface MarginChange {
   parts: MarginPart[];
 }
 
-/** What the parts of an effect distinguish. */
+/** Names that the parts of an effect distinguish. */
 const partsBy: Readonly<Record<MarginEffect, readonly ('model' | 'group' | 'provider')[]>> = {
   traffic: [],
   models: ['model'],
@@ -113,7 +111,7 @@ export function marginOfCells(cells: readonly MarginCell[]): bigint {
   return cells.reduce((sum, { revenue, providerCost }) => sum + revenue - providerCost, 0n);
 }
 
-/** What margins are of: tokens, and one for each message, so that messages without tokens count. */
+/** Tokens, and one for each message, so that messages without tokens count. */
 function unitsOf({ messages, tokens }: MarginCell): number {
   return messages + tokens.input + tokens.cacheRead + tokens.cacheWrite + tokens.output;
 }
@@ -133,7 +131,7 @@ class Period {
     }
   }
 
-  /** Of the model in all, of the group in the model, and of the provider in both; null: there is nothing to share. */
+  /** Shares of the model in all, of the group in the model, and of the provider in both; null: the whole is empty. */
   sharesOf(cell: Names): [model: number | null, group: number | null, route: number | null] {
     const [model = 0, group = 0, route = 0] = namesOf(cell).map((name) => this.#unitsOf(name));
     return [shareOf(model, this.units), shareOf(group, model), shareOf(route, group)];
@@ -209,7 +207,9 @@ class Pair {
     const has = (effect: MarginEffect) => marginEffects.indexOf(effect) < steps;
     const [before, after] = [this.#before, this.#after];
     const now = (effect: MarginEffect) => (has(effect) ? after : before);
-    const shares = (['models', 'groups', 'routes'] as const).map((effect, at) => this.#shares[at]?.[has(effect) ? 1 : 0] ?? 0);
+    const shares = (['models', 'groups', 'routes'] as const).map(
+      (effect, at) => this.#shares[at]?.[has(effect) ? 1 : 0] ?? 0,
+    );
     const units = shares.reduce((product, share) => product * share, this.#units[has('traffic') ? 1 : 0]);
     const kinds = has('lengths') ? after.kinds : has('cache') ? withCacheOf(after.kinds, before.kinds) : before.kinds;
     const list = weighed(kinds, this.#priceWeights) * now('price').list;
@@ -220,14 +220,14 @@ class Pair {
   #ratesOf(cell: MarginCell, isListed: boolean): Rates {
     const units = unitsOf(cell);
     const kinds = kindsOf(cell);
-    const [cost, revenue] = [Number(cell.cost), Number(cell.revenue)];
-    const listed = isListed ? Number(cell.listed) : cost;
+    const [cost, revenue] = [nearestNumber(cell.cost), nearestNumber(cell.revenue)];
+    const listed = isListed ? nearestNumber(cell.listed ?? cell.cost) : cost;
     return {
       kinds,
       list: listed / units / weighed(kinds, this.#priceWeights),
       multiplier: listed === 0 ? 1 : cost / listed,
       paid: cost === 0 ? 1 : revenue / cost,
-      provider: Number(cell.providerCost) / units / weighed(kinds, this.#costWeights),
+      provider: nearestNumber(cell.providerCost) / units / weighed(kinds, this.#costWeights),
     };
   }
 }
@@ -279,7 +279,7 @@ function partsOf(effect: MarginEffect, pairs: readonly Pair[], differences: read
   return [...sums.values()]
     .map(({ part, sum }) => ({ ...part, amount: wholeNano(sum) }))
     .filter(({ amount }) => amount !== 0n)
-    .sort((one, other) => Math.abs(Number(other.amount)) - Math.abs(Number(one.amount)));
+    .sort((one, other) => Math.abs(nearestNumber(other.amount)) - Math.abs(nearestNumber(one.amount)));
 }
 
 function wholeNano(amount: number): bigint {
@@ -290,7 +290,7 @@ function wholeNano(amount: number): bigint {
 export interface MultiplierHistory {
   /** Each was in force until its time; the latest first. */
   changes: readonly { untilMs: number; multiplier: number }[];
-  /** null: the group is gone. */
+  /** null: the group was removed. */
   current: number | null;
 }
 

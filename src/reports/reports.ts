@@ -12,7 +12,6 @@ export {
   monthGroupings,
 } from './account-month.ts';
 export { type Forecast, forecastOf, forecastStates, paceSinceMs } from './forecast.ts';
-export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
   averageMultiplier,
   explainMargin,
@@ -21,6 +20,7 @@ export {
   marginEffects,
   type Rating,
 } from './margin-changes.ts';
+export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
 export {
   cutOutcomes,
   NO_FILTER,

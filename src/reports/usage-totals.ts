@@ -161,9 +161,7 @@ export class Groups {
     return [...this.#groups.values()]
       .filter((total) => (most === 'cost' ? isOfMessages(total) : total.writtenOff > 0n))
       .sort(
-        this.#by[0] === 'day'
-          ? (one, other) => laterFirst(one, other) || moreFirst(most)(one, other)
-          : moreFirst(most),
+        this.#by[0] === 'day' ? (one, other) => laterFirst(one, other) || moreFirst(most)(one, other) : moreFirst(most),
       );
   }
 }

@@ -68,7 +68,10 @@ export function MarginShow() {
   );
 }
 
-function previousQuery(before: { sinceMs: number; untilMs: number }): Record<'previous_since' | 'previous_until', string> {
+function previousQuery(before: {
+  sinceMs: number;
+  untilMs: number;
+}): Record<'previous_since' | 'previous_until', string> {
   const { since, until = since } = rangeQuery(before);
   return { previous_since: since, previous_until: until };
 }
@@ -87,7 +90,8 @@ function ActiveFilters() {
   const names = useNames([{ account: values['account'] ?? null, key: values['key'] ?? null }]);
   const active = (Object.keys(filterLabels) as FilterName[]).filter((name) => values[name] !== undefined);
   if (active.length === 0) return null;
-  const shown = (name: FilterName, value: string) => (name === 'account' || name === 'key' ? names[name](value) : value);
+  const shown = (name: FilterName, value: string) =>
+    name === 'account' || name === 'key' ? names[name](value) : value;
   return (
     <Group gap="xs" role="group" aria-label="Filters">
       {active.map((name) => (
@@ -106,11 +110,20 @@ function ActiveFilters() {
 
 function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }: { margin: MarginShape }) {
   const isLoss = total.margin.startsWith('-');
-  const before = (usd: string) => isCompared && <>Previous period: <Money usd={usd} /></>;
+  const before = (usd: string) =>
+    isCompared && (
+      <>
+        Previous period: <Money usd={usd} />
+      </>
+    );
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
       <StatTile label="Revenue" value={<Money usd={total.revenue} />} note={before(previous.revenue)} />
-      <StatTile label="Provider cost" value={<Money usd={total.provider_cost} />} note={before(previous.provider_cost)} />
+      <StatTile
+        label="Provider cost"
+        value={<Money usd={total.provider_cost} />}
+        note={before(previous.provider_cost)}
+      />
       <StatTile
         label="Margin"
         value={<Money usd={total.margin} />}
@@ -120,7 +133,13 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
       <StatTile
         label="Margin in percent"
         value={marginPercent(total.margin_percent)}
-        note={isCompared ? `Previous period: ${marginPercent(previous.margin_percent)}` : <NotCosted usd={total.revenue_without_margin} />}
+        note={
+          isCompared ? (
+            `Previous period: ${marginPercent(previous.margin_percent)}`
+          ) : (
+            <NotCosted usd={total.revenue_without_margin} />
+          )
+        }
         {...(isLoss && { color: 'red' })}
       />
     </SimpleGrid>
@@ -128,7 +147,11 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
 }
 
 function NotCosted({ usd }: { usd: string }) {
-  return nanoOf(usd) === 0n ? null : <><Money usd={usd} /> of revenue has no known provider cost</>;
+  return nanoOf(usd) === 0n ? null : (
+    <>
+      <Money usd={usd} /> of revenue has no known provider cost
+    </>
+  );
 }
 
 function Why({ margin }: { margin: MarginShape }) {
@@ -141,10 +164,23 @@ function Why({ margin }: { margin: MarginShape }) {
       aside={isCompared && <Change usd={change} fw={600} />}
       isPadded={false}
     >
-      {!isCompared && <Hint px="md" pb="md">There is no complete previous period to compare with.</Hint>}
-      {isCompared && changes.length === 0 && <Hint px="md" pb="md">Nothing changed.</Hint>}
+      {!isCompared && (
+        <Hint px="md" pb="md">
+          There is no complete previous period to compare with.
+        </Hint>
+      )}
+      {isCompared && changes.length === 0 && (
+        <Hint px="md" pb="md">
+          Nothing changed.
+        </Hint>
+      )}
       {isCompared && changes.length > 0 && (
-        <PlainTable label="Effects on the margin" columns={changeColumns} rows={changes} keyOf={({ effect }) => effect} />
+        <PlainTable
+          label="Effects on the margin"
+          columns={changeColumns}
+          rows={changes}
+          keyOf={({ effect }) => effect}
+        />
       )}
     </Section>
   );
@@ -189,7 +225,13 @@ const changeColumns: Column<MarginChangeShape>[] = [
 function Change({ usd, ...text }: { usd: string; fw?: number; size?: 'sm' }) {
   const nano = nanoOf(usd);
   return (
-    <Text component="span" size="sm" style={{ whiteSpace: 'nowrap' }} {...(nano !== 0n && { c: nano < 0n ? 'red' : 'teal' })} {...text}>
+    <Text
+      component="span"
+      size="sm"
+      style={{ whiteSpace: 'nowrap' }}
+      {...(nano !== 0n && { c: nano < 0n ? 'red' : 'teal' })}
+      {...text}
+    >
       {nano > 0n && '+'}
       <Money usd={usd} />
     </Text>
@@ -205,7 +247,11 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
   return (
     <Section
       title={`By ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`}
-      text={groups > data.length ? `The ${formatCount(data.length)} with the highest revenue of ${formatCount(groups)}.` : undefined}
+      text={
+        groups > data.length
+          ? `The ${formatCount(data.length)} with the highest revenue of ${formatCount(groups)}.`
+          : undefined
+      }
       isPadded={false}
       aside={
         <Group gap="xs">
@@ -225,7 +271,12 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
       }
     >
       {data.length === 0 ? (
-        <NoRows icon="percent" title="No margin" text="Requests whose provider cost is known appear here. Enter the cost of each route in its model." of="requests" />
+        <NoRows
+          icon="percent"
+          title="No margin"
+          text="Requests whose provider cost is known appear here. Enter the cost of each route in its model."
+          of="requests"
+        />
       ) : (
         <PlainTable
           label="Margins"
@@ -282,7 +333,14 @@ function groupColumns(
       ),
     },
     ...(isCompared
-      ? [{ name: 'change', label: 'Change', align: 'right', show: (row) => <Change usd={changeOf(row)} /> } as Column<MarginGroupShape>]
+      ? [
+          {
+            name: 'change',
+            label: 'Change',
+            align: 'right',
+            show: (row) => <Change usd={changeOf(row)} />,
+          } as Column<MarginGroupShape>,
+        ]
       : []),
   ];
 }

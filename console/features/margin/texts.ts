@@ -24,7 +24,9 @@ export const filterLabels = { model: 'Model', group: 'Group', account: 'Account'
 export type FilterName = keyof typeof filterLabels;
 
 export function filtersOf(values: Readonly<Record<string, string>>): Query {
-  return Object.fromEntries(Object.keys(filterLabels).flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+  return Object.fromEntries(
+    Object.keys(filterLabels).flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
+  );
 }
 
 interface EffectTexts {
@@ -57,7 +59,8 @@ export interface Naming {
 /** The name of a group as people know it. */
 export function nameOfGroup(row: Named, grouping: Grouping, names: Naming): string {
   const value = row[grouping];
-  if (value === null) return `No ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`;
+  if (value === null)
+    return `No ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`;
   return grouping === 'account' || grouping === 'key' || grouping === 'person' ? names[grouping](value) : value;
 }
 

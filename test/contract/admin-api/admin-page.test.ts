@@ -34,6 +34,7 @@ test('every command of the page does what the text above it says', () => {
     { total: { messages: 0 }, data: [] },
     { step: 'day', data: expect.any(Array) },
     { models: { data: [], groups: 0 }, keys: { groups: 0 }, accounts: { groups: 0 }, total: { messages: 0 } },
+    { total: { messages: 0 }, changes: [], data: [], groups: 0 },
     { accounts: [{ name: 'demo' }], keys: expect.any(Array), people: [] },
     { data: [], total: { count: 0 } },
     { data: expect.any(Array) },

@@ -2,7 +2,15 @@
 
 import { beforeAll, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
-import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey, useKey } from './installation.ts';
+import {
+  errorOf,
+  type Installation,
+  type Json,
+  makeAccount,
+  makeInstallation,
+  makeKey,
+  useKey,
+} from './installation.ts';
 
 let installation: Installation;
 let key: Json;
@@ -37,14 +45,23 @@ const setMultiplier = (multiplier: string) =>
 
 async function margin(query = ''): Promise<Json> {
   const [since, previous] = [changedMs, startMs].map((ms) => new Date(ms).toISOString());
-  const { status, body } = await installation.ask('GET', `/api/v1/usage/margin?since=${since}&previous_since=${previous}${query}`);
+  const { status, body } = await installation.ask(
+    'GET',
+    `/api/v1/usage/margin?since=${since}&previous_since=${previous}${query}`,
+  );
   expect(status).toBe(200);
   return body;
 }
 
 test('the effects of a multiplier and of a fallback route add up to the change', async () => {
   const { total, previous, changes, is_previous_complete } = await margin();
-  expect(previous).toMatchObject({ messages: 8, revenue: '0.008', provider_cost: '0.0032', margin: '0.0048', margin_percent: 60 });
+  expect(previous).toMatchObject({
+    messages: 8,
+    revenue: '0.008',
+    provider_cost: '0.0032',
+    margin: '0.0048',
+    margin_percent: 60,
+  });
   expect(total).toMatchObject({
     messages: 8,
     revenue: '0.0072',
@@ -55,7 +72,14 @@ test('the effects of a multiplier and of a fallback route add up to the change',
   });
   expect(is_previous_complete).toBe(true);
   expect(changes).toMatchObject([
-    { effect: 'routes', amount: '-0.0014', parts: [{ model, provider: 'first' }, { model, provider: 'second' }] },
+    {
+      effect: 'routes',
+      amount: '-0.0014',
+      parts: [
+        { model, provider: 'first' },
+        { model, provider: 'second' },
+      ],
+    },
     { effect: 'multiplier', amount: '-0.0008', parts: [{ group: 'vip', amount: '-0.0008' }] },
   ]);
 });
@@ -85,12 +109,19 @@ test('a period before the first account is not complete', async () => {
 });
 
 test('wrong periods are refused, and accounts see no margin', async () => {
-  const asked = async (query: string) => errorOf((await installation.ask('GET', `/api/v1/usage/margin${query}`)).body).message;
+  const asked = async (query: string) =>
+    errorOf((await installation.ask('GET', `/api/v1/usage/margin${query}`)).body).message;
   expect(await asked('?since=2030-01-01')).toBe('since: must be before until, and not in the future');
   expect(await asked('?since=2026-11-22&previous_until=2026-11-22')).toBe('previous_until: must be before since');
-  expect(await asked('?since=2026-11-22&previous_since=2026-11-23')).toBe('previous_since: must be before previous_until');
+  expect(await asked('?since=2026-11-22&previous_since=2026-11-23')).toBe(
+    'previous_since: must be before previous_until',
+  );
   expect(await asked('?group_by=tag')).toBe('tag_name: is required to group by tag');
-  const { body } = await installation.ask('POST', '/api/v1/tokens', { name: 'o', role: 'owner', account: key['account'] });
+  const { body } = await installation.ask('POST', '/api/v1/tokens', {
+    name: 'o',
+    role: 'owner',
+    account: key['account'],
+  });
   const headers = { authorization: `Bearer ${body['token']}` };
   expect((await installation.ask('GET', '/api/v1/usage/margin', undefined, headers)).status).toBe(403);
 });

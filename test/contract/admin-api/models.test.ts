@@ -34,10 +34,15 @@ describe('a route', () => {
 
   test('has the margin of the group with the lowest multiplier that sells the model', async () => {
     const routes = [{ provider: 'vendor', cost: { input: '2.5', output: '10' } }];
-    const groups = { cheap: { models: ['sold'], multiplier: '0.8' }, cheaper: { models: ['other'], multiplier: '0.1' } };
+    const groups = {
+      cheap: { models: ['sold'], multiplier: '0.8' },
+      cheaper: { models: ['other'], multiplier: '0.1' },
+    };
     const document = { providers, models: { sold: { price: listed, routes } }, groups };
     await installation.ask('POST', '/api/v1/apply', { document });
-    expect(await modelNamed('sold')).toMatchObject({ routes: [{ margin: { input: '-0.1', output: '2', group: 'cheap' } }] });
+    expect(await modelNamed('sold')).toMatchObject({
+      routes: [{ margin: { input: '-0.1', output: '2', group: 'cheap' } }],
+    });
   });
 
   test('at list price and list cost has a margin of zero', async () => {

@@ -1,4 +1,4 @@
-// Why the margin changed: one factor at a time is told apart, and the effects always add up to the change.
+// The changes of a margin: a factor that changes alone is the only effect, and the effects always add up to the change.
 
 import { describe, expect, test } from 'bun:test';
 import { explainMargin, type MarginCell, marginOfCells, type Rating } from '../../../src/reports/margin-changes.ts';
@@ -23,9 +23,20 @@ interface Terms {
 function cell(requests: number, terms: Terms = {}): MarginCell {
   const { model = 'm', group = 'g', provider = 'p', multiplier = 1, priceFactor = 1, costFactor = 1 } = terms;
   const { cached = 0, output = 200, writtenOff = 0 } = terms;
-  const tokens = { input: requests * (1000 - cached), cacheRead: requests * cached, cacheWrite: 0, output: requests * output };
+  const tokens = {
+    input: requests * (1000 - cached),
+    cacheRead: requests * cached,
+    cacheWrite: 0,
+    output: requests * output,
+  };
   const rated = (factor: number, rates: typeof price) =>
-    BigInt(Math.round(factor * 1000 * (tokens.input * rates.input + tokens.cacheRead * rates.cacheRead + tokens.output * rates.output)));
+    BigInt(
+      Math.round(
+        factor *
+          1000 *
+          (tokens.input * rates.input + tokens.cacheRead * rates.cacheRead + tokens.output * rates.output),
+      ),
+    );
   const listed = rated(priceFactor, price);
   const cost = BigInt(Math.round(Number(listed) * multiplier));
   const revenue = cost - BigInt(Math.round(Number(cost) * writtenOff));
@@ -37,16 +48,45 @@ const effectsOf = (before: MarginCell[], after: MarginCell[]) =>
   Object.fromEntries(explainMargin(before, after, rating).map(({ effect, amount }) => [effect, amount]));
 
 describe('one factor that changes is the only effect', () => {
-  const usual = [cell(100), cell(100, { group: 'vip', multiplier: 0.8 }), cell(100, { provider: 'q', costFactor: 1.2 })];
+  const usual = [
+    cell(100),
+    cell(100, { group: 'vip', multiplier: 0.8 }),
+    cell(100, { provider: 'q', costFactor: 1.2 }),
+  ];
   const cases: Record<string, MarginCell[]> = {
     traffic: [cell(200), cell(200, { group: 'vip', multiplier: 0.8 }), cell(200, { provider: 'q', costFactor: 1.2 })],
-    multiplier: [cell(100), cell(100, { group: 'vip', multiplier: 0.5 }), cell(100, { provider: 'q', costFactor: 1.2 })],
-    price: usual.map((_, at) => cell(100, [{ priceFactor: 1.5 }, { group: 'vip', multiplier: 0.8, priceFactor: 1.5 }, { provider: 'q', costFactor: 1.2, priceFactor: 1.5 }][at] ?? {})),
-    provider_price: [cell(100), cell(100, { group: 'vip', multiplier: 0.8 }), cell(100, { provider: 'q', costFactor: 2 })],
-    written_off: [cell(100, { writtenOff: 0.25 }), cell(100, { group: 'vip', multiplier: 0.8 }), cell(100, { provider: 'q', costFactor: 1.2 })],
+    multiplier: [
+      cell(100),
+      cell(100, { group: 'vip', multiplier: 0.5 }),
+      cell(100, { provider: 'q', costFactor: 1.2 }),
+    ],
+    price: usual.map((_, at) =>
+      cell(
+        100,
+        [
+          { priceFactor: 1.5 },
+          { group: 'vip', multiplier: 0.8, priceFactor: 1.5 },
+          { provider: 'q', costFactor: 1.2, priceFactor: 1.5 },
+        ][at] ?? {},
+      ),
+    ),
+    provider_price: [
+      cell(100),
+      cell(100, { group: 'vip', multiplier: 0.8 }),
+      cell(100, { provider: 'q', costFactor: 2 }),
+    ],
+    written_off: [
+      cell(100, { writtenOff: 0.25 }),
+      cell(100, { group: 'vip', multiplier: 0.8 }),
+      cell(100, { provider: 'q', costFactor: 1.2 }),
+    ],
     routes: [cell(50), cell(100, { group: 'vip', multiplier: 0.8 }), cell(150, { provider: 'q', costFactor: 1.2 })],
     groups: [cell(50), cell(200, { group: 'vip', multiplier: 0.8 }), cell(50, { provider: 'q', costFactor: 1.2 })],
-    cache: [cell(100, { cached: 500 }), cell(100, { group: 'vip', multiplier: 0.8, cached: 500 }), cell(100, { provider: 'q', costFactor: 1.2, cached: 500 })],
+    cache: [
+      cell(100, { cached: 500 }),
+      cell(100, { group: 'vip', multiplier: 0.8, cached: 500 }),
+      cell(100, { provider: 'q', costFactor: 1.2, cached: 500 }),
+    ],
   };
   for (const [effect, after] of Object.entries(cases))
     test(effect, () => {
@@ -54,7 +94,8 @@ describe('one factor that changes is the only effect', () => {
       expect(change).not.toBe(0n);
       const effects = effectsOf(usual, after);
       // Rounding leaves at most a few nanodollars to another effect.
-      for (const [name, amount] of Object.entries(effects)) if (name !== effect) expect(Math.abs(Number(amount))).toBeLessThan(10);
+      for (const [name, amount] of Object.entries(effects))
+        if (name !== effect) expect(Math.abs(Number(amount))).toBeLessThan(10);
       expect(Math.abs(Number((effects[effect] ?? 0n) - change))).toBeLessThan(10);
     });
 });
@@ -106,7 +147,9 @@ test('the effects add up to the change to the nanodollar, whatever the cells', (
     };
   };
   const cells = () => [
-    ...new Map(Array.from({ length: some(9) }, anyCell).map((one) => [`${one.model} ${one.group} ${one.provider}`, one])).values(),
+    ...new Map(
+      Array.from({ length: some(9) }, anyCell).map((one) => [`${one.model} ${one.group} ${one.provider}`, one]),
+    ).values(),
   ];
   const anyRating: Rating = {
     priceOf: (model) => (model === 'a' ? null : { ...price, cacheRead: 0 }),
@@ -119,7 +162,10 @@ test('the effects add up to the change to the nanodollar, whatever the cells', (
     expect(sum).toBe(marginOfCells(after) - marginOfCells(before));
     for (const { amount, parts } of changes) {
       const ofParts = parts.reduce((total, part) => total + part.amount, 0n);
-      if (parts.length > 0) expect(Math.abs(Number(ofParts - amount))).toBeLessThanOrEqual(1 + parts.length + Math.abs(Number(amount)) * 1e-9);
+      if (parts.length > 0)
+        expect(Math.abs(Number(ofParts - amount))).toBeLessThanOrEqual(
+          1 + parts.length + Math.abs(Number(amount)) * 1e-9,
+        );
     }
     expect(explainMargin(after, after, anyRating).filter(({ effect }) => effect !== 'other')).toEqual([]);
   }

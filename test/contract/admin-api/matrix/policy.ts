@@ -65,6 +65,7 @@ export const policy: Record<string, RouteRule> = {
   'POST /api/v1/keys/{id}/rotate': rule(changedByMakers, { object: 'key', done: 201, refusesRevoked: true }),
   'GET /api/v1/usage': rule(seenByMakers, { lists: 'usage' }),
   'GET /api/v1/usage/totals': rule(seenByMakers, { counts: 'usage' }),
+  'GET /api/v1/usage/margin': rule(ofTheInstallation),
   'GET /api/v1/usage/top': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/summary': rule(seenByMakers, { counts: 'usage' }),
   'GET /api/v1/usage/timeline': rule(seenByMakers, { counts: 'usage' }),

@@ -118,6 +118,17 @@ export const queryValues: Record<string, Values> = {
     plain('alpha-group', ({ account }) => account !== null && groupsOf[account].includes('alpha-group')),
     plain('no-such-group', nothing),
   ],
+  'GET /api/v1/usage/margin?since': () => [plain('2020-01-01'), wrong('2099-01-01'), wrong('yesterday')],
+  'GET /api/v1/usage/margin?until': () => [plain('2099-01-01'), plain('2020-01-01'), wrong('tomorrow')],
+  'GET /api/v1/usage/margin?group_by': () => [
+    plain('group'),
+    plain('provider'),
+    plain('person'),
+    wrong('tag'),
+    wrong('day'),
+  ],
+  previous_since: () => [plain('2020-01-01'), wrong('2099-01-01')],
+  previous_until: () => [plain('2020-01-01'), wrong('2099-01-01')],
   'GET /api/v1/refusals/totals?group_by': () => [plain('code'), plain('minute'), plain('hour'), wrong('model')],
   group_by: () => [
     ...['model', 'key', 'account', 'provider', 'group', 'person'].map((value) => plain(value)),
