@@ -16,9 +16,9 @@ type Id = IntegrationShape['id'];
 
 const words: Readonly<Record<Id, { title: string; text: string; test: string }>> = {
   mail: {
-    title: 'Mail',
+    title: 'Email',
     text: 'Sends invitations, password resets and notifications.',
-    test: 'Send test mail',
+    test: 'Send test email',
   },
   payments: {
     title: 'Payments',

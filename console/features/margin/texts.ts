@@ -35,7 +35,7 @@ interface EffectTexts {
 }
 
 export const effectTexts: Readonly<Record<MarginChangeShape['effect'], EffectTexts>> = {
-  traffic: { label: 'Traffic', text: 'More or fewer tokens in all' },
+  traffic: { label: 'Volume', text: 'More or fewer tokens in all' },
   models: { label: 'Model mix', text: 'Another share of each model' },
   groups: { label: 'Group mix', text: 'Another share of each group, with its multiplier' },
   routes: { label: 'Routes', text: 'Another share of each provider, such as fallback routes' },

@@ -47,8 +47,9 @@ const NANO_DIGITS = 9;
 const UNITS_PER_NANO = 10n ** BigInt(UNITS_DIGITS - NANO_DIGITS);
 const SEARCHES_TO_MILLION = 1_000n; // search rates are per thousand
 
-/** Null if the record lacks a rate for something that was used. */
+/** Null if the record has no rates, or lacks one for something that was used. */
 export function calculatePrice(record: Priced): PriceCalculation | null {
+  if (Object.keys(record.rates).length === 0) return null;
   const multiplier = readDecimal(record.rates['multiplier'] ?? '1', MULTIPLIER_DIGITS); // absent: the rates are after it
   const cost = readDecimal(record.cost, NANO_DIGITS);
   if (multiplier === null || cost === null) return null;
