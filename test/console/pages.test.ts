@@ -92,6 +92,9 @@ function stopsOf(role: Role): Stop[] {
   );
 }
 
+/** The provider answers every request with an error, also the one for its models. */
+const LISTS_NO_MODELS = /: 502 \S+\/providers\/evil\/models$/;
+
 describe('with data', () => {
   seen.each(['operator', 'viewer', 'owner', 'member'] as const)('every page is right in the role %s', async (role) => {
     const { turnpike, people, places } = full;
@@ -110,7 +113,7 @@ describe('with data', () => {
         found.push(...(await findOpenFilters(page, field, button)));
       return found;
     });
-    expect(faults).toEqual([]);
+    expect(faults.filter((fault) => !LISTS_NO_MODELS.test(fault))).toEqual([]);
     if (role === 'operator') expect(scriptCount).toBeGreaterThan(6); // the text is present
   });
 });

@@ -54,7 +54,7 @@ test.skipIf(chromium === null)(
     const link = answer.getByRole('link', { name: 'View request' });
     const requestId = (await link.getAttribute('href'))?.split('/').at(-1);
     const record = await opened.turnpike.admin('GET', `/usage/${requestId}`);
-    expect(await answer.getByTestId('cost').getAttribute('title')).toBe(`${record['cost']} USD`);
+    expect(await answer.getByTestId('cost').getAttribute('title')).toBe(`$${record['cost']}`);
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain('sk-tp-');
     expect(visitor.problems).toEqual([]);
   },

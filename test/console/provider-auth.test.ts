@@ -302,7 +302,7 @@ test.skipIf(chromium === null)('an identity shows the label of its secret, and k
   await press(page, 'Review changes');
   await page.getByText('must be the id of an access key').waitFor();
   await box(page, 'Access key ID').fill('AKIAIOSFODNN7ANOTHER');
-  expect(await describedBy(page, 'New secret access key')).toContain('Empty: the stored secret does not change.');
+  expect(await describedBy(page, 'New secret access key')).toContain('Leave empty to keep the stored secret.');
   await press(page, 'Review changes');
   const review = page.getByRole('dialog', { name: 'Review changes' });
   await review.waitFor();

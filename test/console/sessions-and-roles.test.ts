@@ -128,7 +128,7 @@ test.skipIf(chromium === null)('a member sees what is left of their budget, and 
   const { page } = visitor;
   const { walkTo } = walkerFor(page, turnpike.url);
   await walkTo('/profile');
-  await page.getByText(/^5 hours: \$0\.24\d+ left$/).waitFor();
+  await page.getByText(/^5 hours: \$0\.2[45] left$/).waitFor();
   await walkTo(`/keys/${filled.company?.memberKeyId}`);
   await page.getByRole('heading', { name: /^Budget of/ }).waitFor();
   await page.getByRole('button', { name: 'Edit', exact: true }).click();

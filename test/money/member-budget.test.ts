@@ -82,7 +82,7 @@ async function readChanges(turnpike: Turnpike): Promise<{ method: string; path: 
 async function change(attacker: Attacker, changes: Awaited<ReturnType<typeof readChanges>>): Promise<void> {
   const ofKeys = changes.filter(({ path }) => path.startsWith('/api/v1/keys'));
   const { method, path, operation } = pick(attacker, attacker.random() < 0.7 ? ofKeys : changes);
-  const schema = operation.requestBody?.content['application/json'].schema ?? {};
+  const schema = operation.requestBody?.content['application/json']?.schema ?? {};
   const kind = /people/.test(path) ? 'person_' : /accounts/.test(path) ? 'acct_' : 'key_';
   const ids = attacker.ids.filter((id) => id.startsWith(kind));
   const at = path.replace(/\{\w+\}/, pick(attacker, ids.length > 0 ? ids : attacker.ids));

@@ -197,7 +197,7 @@ test('an invalid value is refused with the name of its flag, before any request'
 test('the error about a wrong value has the choices, and how to have no limit', async () => {
   const errorOf = async (...given: string[]) => (await world.run(...given)).error.split('\n')[0];
   expect(await errorOf('usage', '--totals', '')).toBe(
-    'turnpike usage: --totals must be day or model or key or account or provider or person or tag, not ""',
+    'turnpike usage: --totals must be day or model or key or account or provider or group or person or tag, not ""',
   );
   expect(await errorOf('key', 'create', '--account', 'acct_x', '--rpm', '1000000001')).toBe(
     'turnpike key create: --rpm must be at most 1000000000; leave it out for no limit',

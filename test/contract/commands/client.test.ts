@@ -87,7 +87,7 @@ describe('--json prints exactly one value on stdout:', () => {
         credentials: [],
         models: ['sandbox-echo'],
         model_list: null,
-        health: null,
+        health: { state: 'not_used', routes_degraded: 0, routes_down: 0, last_success_at: null, last_failure_at: null },
         routes: [],
       },
     ] as never);
