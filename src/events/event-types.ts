@@ -57,7 +57,7 @@ const money = {
     severity: 'warning',
     audience: 'account',
     data: { percent, used: amount, allowance: amount, period },
-    describe: (data) => `${data.percent}% of the allowance of ${data.allowance} USD (${data.period}) are used.`,
+    describe: (data) => `${data.percent} % of the allowance of ${data.allowance} USD (${data.period}) are used.`,
   }),
   'quota.used': define({
     title: 'Quota of a key used',
@@ -65,7 +65,7 @@ const money = {
     audience: 'account',
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
-      `${data.percent}% of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+      `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
   }),
   'budget.used': define({
     title: 'Budget of a person used',
@@ -81,7 +81,7 @@ const money = {
       resets_at: z.string().nullable(),
     },
     describe: (data) =>
-      `${data.percent}% of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
+      `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
   }),
   'budget.burning': define({
     title: 'Budget used up too fast',
@@ -116,7 +116,7 @@ const money = {
       resets_at: time.nullable(),
     },
     describe: (data) =>
-      `${data.percent}% of the ${data.window} window of the plan ${data.plan} (${data.limit} USD) are used.`,
+      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${data.limit} USD) are used.`,
   }),
   'spend.unusual': define({
     title: 'Unusual spending',
