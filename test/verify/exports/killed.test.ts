@@ -91,7 +91,7 @@ async function untilDone(id: string): Promise<Run> {
 async function expectWhole(id: string, { rows, objects }: Run): Promise<void> {
   const { data } = await running.turnpike.admin(
     'GET',
-    `/usage/totals?group_by=day&since=${day}T00:00:00Z&until=${day}T00:00:00Z`,
+    `/usage/totals?group_by=day&since=${day}&until=${day}`,
   );
   const [total] = data as { messages: number; cost: string }[];
   const found = [...store.objects].filter(([name]) => name.includes(id));
