@@ -164,7 +164,9 @@ test(
       .split('\n')
       .filter((line) => line.includes('old_rows'));
     // A line that is being written when the service ends is written once more.
-    expect([...new Set(lines)].map((line) => JSON.parse(line))).toMatchObject([{ event: 'old_rows_dropped', usage_records: 0 }]);
+    expect([...new Set(lines)].map((line) => JSON.parse(line))).toMatchObject([
+      { event: 'old_rows_dropped', usage_records: 0 },
+    ]);
   },
   3 * WAIT_MS_MAX,
 );

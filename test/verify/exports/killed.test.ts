@@ -89,10 +89,7 @@ async function untilDone(id: string): Promise<Run> {
 
 /** The whole period is in the objects, once. */
 async function expectWhole(id: string, { rows, objects }: Run): Promise<void> {
-  const { data } = await running.turnpike.admin(
-    'GET',
-    `/usage/totals?group_by=day&since=${day}&until=${day}`,
-  );
+  const { data } = await running.turnpike.admin('GET', `/usage/totals?group_by=day&since=${day}&until=${day}`);
   const [total] = data as { messages: number; cost: string }[];
   const found = [...store.objects].filter(([name]) => name.includes(id));
   const files = found.filter(([name]) => name.endsWith('.csv'));
