@@ -1,4 +1,4 @@
-// Whether early.ts draws the frame of the pages before they load: where someone was signed in the last time.
+// Remembers in the browser whether someone was signed in: then early.ts draws the frame of the pages before they load.
 
 const STORED = 'turnpike-frame';
 

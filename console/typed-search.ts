@@ -1,4 +1,4 @@
-// What early.ts keeps of the keys from the shortcut of the search on, until the field of the search has the focus.
+// The keys that early.ts collects from the search shortcut on, until the search field has the focus.
 
 import type { EarlySearch } from './early.ts';
 

@@ -1,5 +1,5 @@
-// What would be lost if the user left: a secret that is shown once and was not copied, or edits that were not saved. The
-// guard in the frame of the pages asks before.
+// Secrets that were not copied and edits that were not saved, which leaving the page would lose. The guard in the frame of the
+// pages asks before.
 
 import { useEffect, useSyncExternalStore } from 'react';
 

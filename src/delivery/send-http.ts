@@ -163,6 +163,18 @@ async function readExcerpt(response: Response, signal: AbortSignal): Promise<str
   return excerptOf(Buffer.concat(chunks).toString());
 }
 
+/** The beginning of a body, of about this many bytes; the rest is not read. */
+export async function readStart(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes >= bytesMax) break;
+  }
+  return Buffer.concat(chunks).toString();
+}
+
 /** Printable, and short. Null when nothing is left. */
 export function excerptOf(text: string): string | null {
   const plain = text.replace(/[\p{C}\s]+/gu, ' ').trim();

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { Sha256 } from '../base/sha256.ts';
 import { bounds } from '../config/config.ts';
-import { callAddress, describeFault, type HttpOptions } from '../delivery/delivery.ts';
+import { callAddress, describeFault, type HttpOptions, readStart } from '../delivery/delivery.ts';
 import type { ExportTarget } from './schedule.ts';
 
 export interface S3Access {
@@ -128,7 +128,7 @@ async function callS3(access: S3Access, request: S3Request): Promise<{ etag: str
     const { method, body = null } = request;
     called = await callAddress({ method, url: url.href, headers, body }, access.http, signal);
     if ('error' in called) throw new S3Failure(called.error);
-    text = await readStart(called.response);
+    text = await readStart(called.response, bounds.exportAnswerBytesMax);
   } catch (failure) {
     if (failure instanceof S3Failure) throw failure;
     throw new S3Failure(signal.aborted ? 'no answer in time' : describeFault(failure));
@@ -178,18 +178,6 @@ async function signedHeaders(
   );
   const { host: _, ...headers } = signed.headers; // written where it is sent
   return headers;
-}
-
-/** The beginning of a body; S3's own are short. */
-async function readStart(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes >= bounds.exportAnswerBytesMax) break;
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** "AccessDenied: …" of an error in XML, printable and short. */

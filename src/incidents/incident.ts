@@ -1,5 +1,5 @@
-// Incidents: problems that have begun and not ended, each with whom it affects. They are stored, so that all nodes tell the same
-// and a restart does not forget since when.
+// Incidents: problems with their beginning, their end, and the accounts that they affect. They are stored, so that all nodes report
+// the same and a restart does not lose when they began.
 
 import type { Nano } from '../base/money.ts';
 

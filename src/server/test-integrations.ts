@@ -1,11 +1,11 @@
-// Tests of what an installation is connected to. Each calls the other service once, and says in one line why it does not work.
+// Tests of the services that an installation is connected to: each calls one once, and returns the reason if it does not work.
 
 import { readFile } from 'node:fs/promises';
 import type { Integrations } from '../admin-api/admin-api.ts';
 import { newRequestId } from '../base/ids.ts';
 import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type Config, type IntegrationId, type MailSettings, placesOf } from '../config/config.ts';
-import { callAddress, makeMailSender } from '../delivery/delivery.ts';
+import { callAddress, makeMailSender, readStart } from '../delivery/delivery.ts';
 import { testTarget } from '../exports/exports.ts';
 import { describeFailure } from '../observability/observability.ts';
 import { objectOf, textOf } from '../wire/wire.ts';
@@ -112,7 +112,7 @@ async function testIssuer(issuer: string, ca: { ca?: string }): Promise<string |
   const called = await callAddress({ method: 'GET', url, headers, body: null }, http, signal);
   if ('error' in called) return called.error;
   const { response } = called;
-  const text = await readStart(response);
+  const text = await readStart(response, bounds.integrationAnswerBytesMax);
   if (!response.ok) return `the discovery document is answered with ${response.status}`;
   const document = parsed(text);
   if (document === null) return 'the discovery document is not JSON';
@@ -130,15 +130,4 @@ function parsed(text: string) {
   } catch {
     return null;
   }
-}
-
-async function readStart(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-    if (bytes >= bounds.integrationAnswerBytesMax) break;
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -1,4 +1,4 @@
-// What the installation is connected to: the state of each integration, the settings that connect it, and a test.
+// Integrations of the installation: the state of each, the settings that connect it, and a test.
 
 import { Alert, Badge, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';

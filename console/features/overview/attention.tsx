@@ -1,4 +1,4 @@
-// What needs attention: incidents first, then what will be a problem soon, each with a link to the page that fixes it.
+// The list under "Needs attention": incidents, then problems that are near, each with a link to the page that fixes it.
 
 import { Badge, Box, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
