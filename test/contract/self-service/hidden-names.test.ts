@@ -48,6 +48,29 @@ test('answers, streams, errors, models, limits and usage of a key name nothing t
   expect(shown).toEqual([]);
 });
 
+test('messages whose answers are renamed end with their holds released, however the provider ends them', async () => {
+  const { secret, account } = await world.makeKey({ groups: ['canary-group'] });
+  const endings = { ...scripts, stays: scripts.hangMidStream };
+  for (const ending of ['halfStream', 'dropMidStream', 'resetMidStream', 'garbage', 'errorEvent', 'stays'] as const)
+    for (const path of ['/v1/messages', '/v1/chat/completions', '/v1/responses']) {
+      world.upstream.play(endings[ending]());
+      const body = { ...bodyOf({ stream: true }), ...(path === '/v1/responses' && { input: 'Hi' }) };
+      const leaving = new AbortController();
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${secret}` };
+      const options = { method: 'POST', headers, body: JSON.stringify(body), signal: leaving.signal };
+      const response = await fetch(world.url + path, options).catch(() => null);
+      if (ending === 'stays') {
+        await response?.body?.getReader().read();
+        leaving.abort();
+      } else await response?.text().catch(() => '');
+    }
+  const held = async () => (await world.admin('GET', `/accounts/${account}`))['held'];
+  for (let tries = 0; (await held()) !== '0' && tries < 200; tries++) await Bun.sleep(20);
+  expect(await held()).toBe('0');
+  const { data } = await world.admin('GET', `/usage?account=${account}&limit=100`);
+  expect((data as Json[]).length).toBe(18);
+});
+
 test('the price of a message is explained by rates after the multiplier, and adds up to its cost', async () => {
   const { secret } = await world.makeKey({ groups: ['canary-group'] });
   world.upstream.play(scripts.good());
