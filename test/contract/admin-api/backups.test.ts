@@ -34,8 +34,9 @@ test('without a time it is now, and a clock that is a little ahead counts as now
   const beforeMs = Date.now();
   for (const body of [{}, { taken_at: new Date(beforeMs + 120_000).toISOString() }]) {
     const recordedMs = Date.parse((await turnpike.admin('POST', '/backups', body))['last_taken_at'] as string);
-    expect(recordedMs).toBeGreaterThanOrEqual(beforeMs);
-    expect(recordedMs).toBeLessThanOrEqual(Date.now());
+    // On PostgreSQL, the service has the clock of its database.
+    expect(recordedMs).toBeGreaterThan(beforeMs - 60_000);
+    expect(recordedMs).toBeLessThan(Date.now() + 60_000);
   }
 });
 

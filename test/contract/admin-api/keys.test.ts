@@ -133,10 +133,9 @@ describe('a new key', () => {
 
 test('keys are found by a part of their name, secret, tag or account, and by status, each role its own', async () => {
   const other = await makeAccount(installation, { name: 'Globex' });
-  const keys = [
-    await makeKey(installation, account['id'], { name: 'Nightly batch', tags: { team: 'search' } }),
-    await makeKey(installation, other['id'], { name: 'nightly reports' }),
-  ];
+  const keys = [await makeKey(installation, account['id'], { name: 'Nightly batch', tags: { team: 'search' } })];
+  installation.clock.advance(1); // the order is that of their creation
+  keys.push(await makeKey(installation, other['id'], { name: 'nightly reports' }));
   await ask('PATCH', `/api/v1/keys/${keys[1]?.['id']}`, { status: 'disabled' });
   const found = async (query: string, headers?: Record<string, string>) =>
     ((await ask('GET', `/api/v1/keys?${query}`, undefined, headers)).body['data'] as Json[]).map(({ name }) => name);
