@@ -1,14 +1,14 @@
 // The margin of a period: against the period before, why it changed, and by model, provider, group, account, key, user or tag.
 
-import { Group, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { MarginChangeShape, MarginGroupShape, MarginShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
-import { optionsOf } from '../../labels.ts';
+import { groupFilter, groupingNoun, groupName } from '../../groupings.ts';
 import { nanoOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, NameLink, NoRows, PlainTable } from '../../parts/data-table.tsx';
-import { TextFilter } from '../../parts/fields.tsx';
+import { GroupingSelect } from '../../parts/grouping-select.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
@@ -20,11 +20,9 @@ import {
   type FilterName,
   filterLabels,
   filtersOf,
-  type Grouping,
-  groupingOf,
-  groupLabels,
+  marginGroupingOf,
+  marginGroupings,
   marginPercent,
-  nameOfGroup,
 } from './texts.ts';
 
 const GROUPS_SHOWN = 200;
@@ -76,12 +74,9 @@ function previousQuery(before: {
   return { previous_since: since, previous_until: until };
 }
 
-/** Until the name of a tag is known, groups are models. */
 function groupingQuery(values: Readonly<Record<string, string>>): Record<string, string> {
-  const grouping = groupingOf(values);
-  const { tag_name: tagName = '' } = values;
-  if (grouping !== 'tag') return { group_by: grouping };
-  return tagName === '' ? { group_by: 'model' } : { group_by: 'tag', tag_name: tagName };
+  const grouping = marginGroupingOf(values);
+  return { group_by: grouping, ...(grouping === 'tag' && { tag_name: values['tag_name'] ?? '' }) };
 }
 
 /** The filters that rows have set, each with a button that removes it. */
@@ -239,36 +234,21 @@ function Change({ usd, ...text }: { usd: string; fw?: number; size?: 'sm' }) {
 }
 
 function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: { margin: MarginShape }) {
-  const { values, set } = useFilters();
+  const { values } = useFilters();
   const names = useNames(data);
   const personName = useActors(data.map(({ person }) => person));
-  const grouping = groupingOf(values);
+  const grouping = marginGroupingOf(values);
   const naming = { ...names, person: personName };
   return (
     <Section
-      title={`By ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`}
+      title={`By ${groupingNoun(grouping)}`}
       text={
         groups > data.length
           ? `The ${formatCount(data.length)} with the highest revenue of ${formatCount(groups)}.`
           : undefined
       }
       isPadded={false}
-      aside={
-        <Group gap="xs">
-          {grouping === 'tag' && (
-            <TextFilter name="tag_name" aria-label="Tag name" placeholder="cost_centre" size="xs" w={150} />
-          )}
-          <Select
-            aria-label="Group by"
-            size="xs"
-            w={150}
-            data={optionsOf(groupLabels)}
-            value={grouping}
-            onChange={(name) => set({ group_by: name === 'model' ? null : name })}
-            allowDeselect={false}
-          />
-        </Group>
-      }
+      aside={<GroupingSelect labels={marginGroupings} usual="model" />}
     >
       {data.length === 0 ? (
         <NoRows
@@ -280,7 +260,7 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
       ) : (
         <PlainTable
           label="Margins"
-          columns={groupColumns((row) => nameOfGroup(row, grouping, naming), filterFor(grouping, values), isCompared)}
+          columns={groupColumns((row) => groupName(row, grouping, naming), filterFor(grouping, values), isCompared)}
           rows={data}
           keyOf={(row) => JSON.stringify(row[grouping])}
         />
@@ -290,12 +270,10 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
 }
 
 /** The address that shows only a row; null: the API has no filter for it. */
-function filterFor(grouping: Grouping, values: Readonly<Record<string, string>>) {
-  return (row: MarginGroupShape): Record<string, string> | null => {
-    const value = row[grouping];
-    if (value === null || grouping === 'provider' || grouping === 'person') return null;
-    return { ...values, [grouping]: grouping === 'tag' ? `${values['tag_name']}:${value}` : value };
-  };
+function filterFor(grouping: keyof typeof marginGroupings, values: Readonly<Record<string, string>>) {
+  const hasFilter = grouping !== 'provider' && grouping !== 'person';
+  return (row: MarginGroupShape): Record<string, string> | null =>
+    row[grouping] === null || !hasFilter ? null : { ...values, ...groupFilter(row, grouping, values) };
 }
 
 function groupColumns(

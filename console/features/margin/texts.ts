@@ -1,22 +1,17 @@
 // Words of the margin page, and the filters that its address keeps.
 
-import type { MarginChangeShape, MarginGroupShape } from '../../../src/admin-api/shapes.ts';
+import type { MarginChangeShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
+import { groupingIn, groupingLabels } from '../../groupings.ts';
 
-export const groupLabels = {
-  model: 'Model',
-  provider: 'Provider',
-  group: 'Group',
-  account: 'Account',
-  key: 'API key',
-  person: 'User',
-  tag: 'Tag',
-} as const;
-export type Grouping = keyof typeof groupLabels;
+const { day: _, session: __, agent: ___, ...marginGroupings } = groupingLabels;
 
-/** The grouping in the address; by model if it is missing or unknown. */
-export function groupingOf({ group_by: name = '' }: Readonly<Record<string, string>>): Grouping {
-  return Object.hasOwn(groupLabels, name) ? (name as Grouping) : 'model';
+export { marginGroupings };
+
+/** The grouping of the rows. Until the name of a tag is known, it is by model. */
+export function marginGroupingOf(values: Readonly<Record<string, string>>): keyof typeof marginGroupings {
+  const grouping = groupingIn(values, marginGroupings) ?? 'model';
+  return grouping === 'tag' && (values['tag_name'] ?? '') === '' ? 'model' : grouping;
 }
 
 /** Filters of the API that the address may have. */
@@ -47,22 +42,6 @@ export const effectTexts: Readonly<Record<MarginChangeShape['effect'], EffectTex
   provider_price: { label: 'Provider prices', text: 'What providers charge for the same tokens' },
   other: { label: 'Other', text: 'What nothing above explains' },
 };
-
-type Named = Pick<MarginGroupShape, 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tag'>;
-
-export interface Naming {
-  account: (id: string) => string;
-  key: (id: string) => string;
-  person: (id: string) => string;
-}
-
-/** The name of a group as people know it. */
-export function nameOfGroup(row: Named, grouping: Grouping, names: Naming): string {
-  const value = row[grouping];
-  if (value === null)
-    return `No ${groupLabels[grouping] === 'API key' ? 'API key' : groupLabels[grouping].toLowerCase()}`;
-  return grouping === 'account' || grouping === 'key' || grouping === 'person' ? names[grouping](value) : value;
-}
 
 /** "−3.25%"; "–" without revenue. */
 export function marginPercent(percent: number | null): string {

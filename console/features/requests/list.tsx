@@ -5,10 +5,12 @@ import { useEffect, useState } from 'react';
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
 import { type Sorting, useFilters, useSorting } from '../../filters.ts';
+import { type Grouping, groupingIn, groupingLabels } from '../../groupings.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { CsvButton } from '../../parts/csv-button.tsx';
 import { DataTable, NoRows } from '../../parts/data-table.tsx';
+import { GroupingSelect } from '../../parts/grouping-select.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { useRange } from '../../parts/range.tsx';
@@ -18,7 +20,10 @@ import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
 import { usageColumns, usageCsvColumns } from './columns.tsx';
 import { UsageFilters } from './filters.tsx';
 import { usageQuery } from './query.ts';
-import { GroupingSelect, groupingOf, UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
+import { UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
+
+/** Account holders have one account, and do not see providers. */
+const { account: _, provider: __, group: ___, ...ofAccounts } = groupingLabels;
 
 export function UsageList() {
   const filters = useFilters();
@@ -30,10 +35,11 @@ export function UsageList() {
     ...(sorting.by !== 'at' && { sort: sorting.by }),
     ...(sorting.order === 'asc' && { order: 'asc' }),
   };
-  const grouping = groupingOf(filters.values);
+  const isInstallation = seesInstallation(useMe());
+  const groupings = isInstallation ? groupingLabels : ofAccounts;
+  const grouping = groupingIn<Grouping>(filters.values, groupings);
   const summary = useUsageSummary(filter, grouping, isLive, filters.values['tag_name']);
   const rows = useUsage(query, isLive, grouping === null);
-  const isInstallation = seesInstallation(useMe());
   const refresh = () => {
     void summary.refetch();
     rows.reload();
@@ -65,7 +71,7 @@ export function UsageList() {
       <UsageFilters filters={filters} />
       {summary.data !== undefined && (
         <UsageTotals summary={summary.data} filter={filter} isLive={isLive}>
-          <GroupingSelect filters={filters} />
+          <GroupingSelect labels={groupings} usual={null} />
         </UsageTotals>
       )}
       {grouping === null ? (

@@ -1,17 +1,22 @@
 // The sums of the filtered requests: one line of totals, a small histogram, and groups in place of the list.
 
-import { Box, Card, Group, Select, Text } from '@mantine/core';
+import { Box, Card, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
 import { countOf, formatCount, formatShare, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
-import { optionsOf } from '../../labels.ts';
-import { seesInstallation, useMe } from '../../me.tsx';
+import {
+  type Grouping,
+  type GroupNames,
+  groupFilter,
+  groupingLabels,
+  groupingNoun,
+  groupName,
+} from '../../groupings.ts';
 import { formatMoney } from '../../money.ts';
-import { type Names, useActors, useNames } from '../../names.ts';
+import { useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
-import { TextFilter } from '../../parts/fields.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
@@ -23,49 +28,6 @@ import { splitTokens, tokenKinds } from '../../tokens.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
-
-const groupLabels = {
-  model: 'Model',
-  key: 'API key',
-  account: 'Account',
-  day: 'Day',
-  session: 'Session',
-  agent: 'Agent',
-  provider: 'Provider',
-  person: 'User',
-  tag: 'Tag',
-};
-export type Grouping = keyof typeof groupLabels;
-
-/** The grouping in the address; null if it is missing or unknown. */
-export function groupingOf({ group_by: name = '' }: Readonly<Record<string, string>>): Grouping | null {
-  return Object.hasOwn(groupLabels, name) ? (name as Grouping) : null;
-}
-
-export function GroupingSelect({ filters: { values, set } }: { filters: Filters }) {
-  const { account: _, provider: __, ...ofAccount } = groupLabels;
-  const labels = seesInstallation(useMe()) ? groupLabels : ofAccount;
-  const grouping = groupingOf(values);
-  return (
-    <Group gap="xs">
-      {grouping === 'tag' && (
-        <TextFilter name="tag_name" aria-label="Tag name" placeholder="cost_centre" size="xs" w={150} />
-      )}
-      <Select
-        aria-label="Group by"
-        size="xs"
-        w={170}
-        data={[
-          { value: '', label: 'Not grouped' },
-          ...optionsOf(labels).map((one) => ({ ...one, label: `By ${one.label}` })),
-        ]}
-        value={grouping ?? ''}
-        onChange={(name) => set({ group_by: name })}
-        allowDeselect={false}
-      />
-    </Group>
-  );
-}
 
 /** Without the name of a tag, there are no groups by it. */
 export function useUsageSummary(query: Query, grouping: Grouping | null, isLive: boolean, tagName = '') {
@@ -218,7 +180,7 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   return (
     <Card p={0}>
       <PlainTable<UsageTotalShape>
-        label={`Requests by ${groupLabels[grouping].toLowerCase()}`}
+        label={`Requests by ${groupingNoun(grouping)}`}
         isCompact={false}
         columns={groupColumns(grouping, { ...names, person: personName }, filters, data.total)}
         rows={rows}
@@ -231,10 +193,8 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   );
 }
 
-type GroupNames = Names & { person: (id: string | null) => string };
-
 function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters, total: UsageTotalShape) {
-  const { sort: _, order: __, group_by: ___, tag_name: tagName = '', ...others } = values;
+  const { sort: _, order: __, group_by: ___, tag_name: ____, ...others } = values;
   const count = (name: string, label: string, of: (row: UsageTotalShape) => number): Column<UsageTotalShape> => ({
     name,
     label,
@@ -243,21 +203,16 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
     total: <span className="tabular">{formatCount(of(total))}</span>,
     ...(name !== 'messages' && { from: 'sm' as const }),
   });
-  const nameOf = (row: UsageTotalShape) => {
-    if (grouping === 'key') return names.key(row.key ?? '');
-    if (grouping === 'person') return row.person === null ? 'Service keys' : names.person(row.person);
-    return grouping === 'account' ? names.account(row.account ?? '') : (row[grouping] ?? 'None');
-  };
+  const nameOf = (row: UsageTotalShape) => groupName(row, grouping, names);
   /** The list of the group's requests. */
-  const searchOf = (row: UsageTotalShape): Record<string, string> => {
-    if (grouping === 'tag') return { ...others, tag: `${tagName.toLowerCase()}:${row.tag}` };
-    if (grouping !== 'day') return { ...others, [grouping]: row[grouping] ?? '' };
-    return { ...others, range: rangeOfDay(row.day ?? '') };
-  };
+  const searchOf = (row: UsageTotalShape): Record<string, string> =>
+    grouping === 'day'
+      ? { ...others, range: rangeOfDay(row.day ?? '') }
+      : { ...others, ...groupFilter(row, grouping, values) };
   const columns: Column<UsageTotalShape>[] = [
     {
       name: grouping,
-      label: grouping === 'day' ? 'Day (UTC)' : groupLabels[grouping],
+      label: grouping === 'day' ? 'Day (UTC)' : groupingLabels[grouping],
       show: (row) =>
         row[grouping] === null ? (
           nameOf(row)
