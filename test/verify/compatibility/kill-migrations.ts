@@ -24,19 +24,28 @@ export interface Course {
   /** The numbers of the statements that begin and commit a version. */
   begins: number[];
   commits: number[];
-  /** The tables before each version, and after the last. */
+  /** The tables before each version that is killed and the next, and after the last. */
   tables: Tables[];
 }
 
-/** Runs the migrations whole, and others that end at the beginning of each version. */
-export async function takeCourse<Copy>(subject: Subject<Copy>): Promise<Course> {
+/** Which versions are killed: all, at each statement or at their commits; or the first, at each statement. */
+export type Depth = 'statements' | 'commits' | 'first';
+
+/** Every statement from the oldest state, which stops at all versions; each commit of an empty database; the first version of the others. */
+export function depthOf(name: string): Depth {
+  if (name === 'nothing') return 'commits';
+  return /^version-8\b/.test(name) ? 'statements' : 'first';
+}
+
+/** Runs the migrations whole, and others that end at the beginning of each version that is killed and of the next. */
+export async function takeCourse<Copy>(subject: Subject<Copy>, depth: Depth): Promise<Course> {
   const whole = await subject.copy();
   const { statements } = await subject.start(whole, 0);
   const find = (pattern: RegExp) => statements.flatMap((text, at) => (pattern.test(text) ? [at + 1] : []));
   const begins = find(/^BEGIN\b/i);
   const commits = find(/^COMMIT$/i);
   const tables: Tables[] = [];
-  for (const begin of begins) {
+  for (const begin of depth === 'first' ? begins.slice(0, 2) : begins) {
     const copy = await subject.copy();
     expect(await subject.start(copy, begin)).toEqual({ statements: statements.slice(0, begin), isKilled: true });
     tables.push(await subject.read(copy));
@@ -45,19 +54,12 @@ export async function takeCourse<Copy>(subject: Subject<Copy>): Promise<Course> 
   return { statements, begins, commits, tables };
 }
 
-/** Each statement up to the end of the first `versions`, and the commits of the others: the oldest state stops at all between. */
-export function choosePoints({ statements, begins, commits }: Course, versions: number): number[] {
-  const end = commits.slice(0, versions).at(-1) ?? begins[0] ?? 0;
-  return statements.flatMap((_, at) => {
-    const point = at + 1;
-    return point <= end || commits.includes(point) || point > (commits.at(-1) as number) ? [point] : [];
-  });
-}
-
-/** How many versions are killed at each statement: all from the oldest state, the first from the others, none of an empty database. */
-export function versionsOf(name: string): number {
-  if (name === 'nothing') return 0;
-  return /^version-8\b/.test(name) ? Number.POSITIVE_INFINITY : 1;
+export function choosePoints({ statements, begins, commits }: Course, depth: Depth): number[] {
+  const all = statements.map((_, at) => at + 1);
+  if (depth === 'statements') return all;
+  if (depth === 'first') return all.filter((point) => point <= (commits[0] as number));
+  const last = commits.at(-1) as number;
+  return all.filter((point) => point <= (begins[0] as number) || commits.includes(point) || point > last);
 }
 
 /** Those that change tables, up to the last commit. */

@@ -12,11 +12,11 @@ import { latestVersion } from '../../../src/storage/migrations/migrations.ts';
 import {
   chooseChanges,
   choosePoints,
+  depthOf,
   killAtEach,
   runMigrations,
   type Subject,
   takeCourse,
-  versionsOf,
 } from './kill-migrations.ts';
 import { isOfPostgres, stateNames, unpackState } from './open-state.ts';
 import { readSqlite } from './read-tables.ts';
@@ -51,16 +51,16 @@ test.each(['nothing', ...stateNames.filter((name) => !isOfPostgres(name))])(
     const original = name === 'nothing' ? newDirectory() : await unpackState(name);
     directories.push(original);
     const subject = subjectOf(original, 'tables', 'turnpike.db');
-    const course = await takeCourse(subject);
+    const course = await takeCourse(subject, depthOf(name));
     expect(course.tables.at(-1)?.version).toBe(latestVersion);
-    const copy = await killAtEach(subject, course, choosePoints(course, versionsOf(name)));
+    const copy = await killAtEach(subject, course, choosePoints(course, depthOf(name)));
     expect(await checkStore(readConfig({ data: copy }, {}))).toMatchObject({ ok: true });
   },
 );
 
 test('the tables of sign-in are created by starts that are killed at each statement', async () => {
   const subject = subjectOf(newDirectory(), 'sign-in', 'sign-in.db');
-  const course = await takeCourse(subject);
+  const course = await takeCourse(subject, 'statements');
   const points = chooseChanges(course);
   await killAtEach(subject, course, points);
 });

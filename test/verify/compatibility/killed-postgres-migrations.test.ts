@@ -10,12 +10,12 @@ import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '..
 import {
   chooseChanges,
   choosePoints,
+  depthOf,
   killAtEach,
   runMigrations,
   type Start,
   type Subject,
   takeCourse,
-  versionsOf,
 } from './kill-migrations.ts';
 import { databaseUrl, isOfPostgres, loadState, stateNames } from './open-state.ts';
 import { readPostgres, type Tables } from './read-tables.ts';
@@ -79,16 +79,16 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
     'tables are migrated from %s by starts that are killed at each statement',
     async (name) => {
       const subject = await subjectOf(name, 'tables');
-      const course = await takeCourse(subject);
+      const course = await takeCourse(subject, depthOf(name));
       expect(course.tables.at(-1)?.version).toBe(latestVersion);
-      const copy = await killAtEach(subject, course, choosePoints(course, versionsOf(name)));
+      const copy = await killAtEach(subject, course, choosePoints(course, depthOf(name)));
       expect(await checkStore(readConfig({ data: tmpdir(), database: copy }, {}))).toMatchObject({ ok: true });
     },
   );
 
   test('a version that the server completed for a killed start is not repeated', async () => {
     const subject = await subjectOf('version-8-postgres', 'tables');
-    const { tables } = await takeCourse(subject);
+    const { tables } = await takeCourse(subject, 'statements');
     const copy = await subject.copy();
     proxy.isWhole = true;
     const versions = new Set<number>();
@@ -106,7 +106,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
 
   test('a crash of the server at a commit leaves the tables as they were before', async () => {
     const subject = await subjectOf('version-8-postgres', 'tables');
-    const { begins, commits, tables } = await takeCourse(subject);
+    const { begins, commits, tables } = await takeCourse(subject, 'statements');
     const copy = await subject.copy();
     for (const at of commits.keys()) {
       const commit = (commits[at] as number) - (begins[at] as number) + (begins[0] as number);
@@ -122,7 +122,7 @@ describe.skipIf(cannotStartPostgres)('over PostgreSQL', () => {
 
   test('the tables of sign-in are created by starts that are killed at each statement', async () => {
     const subject = await subjectOf('nothing', 'sign-in');
-    const course = await takeCourse(subject);
+    const course = await takeCourse(subject, 'statements');
     const points = chooseChanges(course);
     await killAtEach(subject, course, points);
   });
