@@ -125,8 +125,7 @@ test('an axis has zero, covers all values in at most six or seven round steps, a
       expect([most, ticks.includes(0), ticks.length < 9, domain[0] <= least, domain[1] >= most]).toEqual([
         ...[most, true, true, true, true],
       ]);
-      for (const tick of ticks)
-        expect(Number(shownNano(chartFormats.format(tick, most))) / 1e9).toBeCloseTo(tick, 9);
+      for (const tick of ticks) expect(Number(shownNano(chartFormats.format(tick, most))) / 1e9).toBeCloseTo(tick, 9);
     }
     const counts = axisOf(0, Math.ceil(most), true).ticks;
     expect([most, counts.every(Number.isInteger)]).toEqual([most, true]);

@@ -3,18 +3,23 @@
 import { expect, test } from 'bun:test';
 import { rangeOf, rangeQuery } from '../../console/range.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
-import { openConsole } from './open-console.ts';
+import { openConsole, type Visitor } from './open-console.ts';
 
 const opened = openConsole(12);
 
 const TILES = ['Requests', 'Error rate', 'Revenue', 'Margin', 'Tokens', 'First token (p50)'];
 
+async function openWeek(): Promise<Visitor> {
+  const visitor = await opened.visit('operator');
+  await visitor.goTo('/?range=7d');
+  return visitor;
+}
+
 test.skipIf(chromium === null)(
   'the six figures stand in one row, and lead to the requests that they count',
   async () => {
-    await using visitor = await opened.visit('operator');
+    await using visitor = await openWeek();
     const { page } = visitor;
-    await visitor.goTo('/?range=7d');
     const main = page.getByRole('main');
     const tops = new Set<number>();
     for (const name of TILES) {
@@ -58,9 +63,8 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'a bar opens its requests by a click and by Enter, and a drag over bars becomes the range',
   async () => {
-    await using visitor = await opened.visit('operator');
+    await using visitor = await openWeek();
     const { page } = visitor;
-    await visitor.goTo('/?range=7d');
     const chart = page.getByRole('img', { name: /^12 requests/ });
     const plot = chart.locator('.recharts-cartesian-grid').first();
     const dayAfter = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);

@@ -260,6 +260,7 @@ function ModelRoutes({ model }: { model: ModelShape }) {
     >
       <PlainTable
         label="Routes"
+        isFolding
         // Two routes of a model may be equal except for their position.
         rows={model.routes.map((route, at) => ({ ...route, at }))}
         keyOf={({ at }) => String(at)}

@@ -79,6 +79,7 @@ function ByCode({ rows, total }: { rows: readonly RefusalTotalShape[]; total: nu
     <Section title="By error code" text={`${formatCount(total)} rejected requests in this time range`} isPadded={false}>
       <PlainTable
         label="Rejected requests by error code"
+        isFolding
         rows={rows}
         keyOf={({ code }) => String(code)}
         columns={[
