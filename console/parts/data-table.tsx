@@ -236,14 +236,20 @@ function useIsBelow(width: string): boolean {
 }
 
 function Folded<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Row }) {
-  return columns.map((column) => (
-    <Group key={column.name} gap={6} fz="xs" className="folded">
-      <Text span inherit c="dimmed">
-        {column.label}
-      </Text>
-      <div>{column.show(row, 0)}</div>
-    </Group>
-  ));
+  return columns.map((column) => {
+    const value = column.show(row, 0);
+    return (
+      value !== null &&
+      value !== false && (
+        <Group key={column.name} gap={6} fz="xs" wrap="nowrap" align="baseline" className="folded">
+          <Text span inherit c="dimmed" flex="none">
+            {column.label}
+          </Text>
+          <div>{value}</div>
+        </Group>
+      )
+    );
+  });
 }
 
 function lookOf<Row>({ align = 'left', from }: Column<Row>) {

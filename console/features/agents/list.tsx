@@ -40,7 +40,12 @@ export function AgentSignInList() {
         </Text>
       ),
     },
-    { name: 'person', label: 'User', show: ({ person }) => <span className="wrap">{actorName(person)}</span> },
+    {
+      name: 'person',
+      label: 'User',
+      from: 'sm',
+      show: ({ person }) => <span className="wrap">{actorName(person)}</span>,
+    },
     ...(seesInstallation(me) ? [account] : []),
     { name: 'address', label: 'Address', from: 'lg', show: ({ address }) => address },
     statusColumn({ from: 'sm' }),

@@ -215,21 +215,22 @@ const changeColumns: Column<MarginChangeShape>[] = [
     name: 'parts',
     label: 'Largest parts',
     from: 'sm',
-    show: ({ parts }) => (
-      <Stack gap={2}>
-        {parts.map(({ model, group, provider, amount }) => {
-          const names = [model, group, provider].filter((name) => name !== null).map((name) => name || 'unknown');
-          return (
-            <Group key={names.join(' ')} gap="xs" justify="space-between" wrap="nowrap" maw={420}>
-              <Text size="sm" className="wrap">
-                {names.join(' · ')}
-              </Text>
-              <Change usd={amount} size="sm" />
-            </Group>
-          );
-        })}
-      </Stack>
-    ),
+    show: ({ parts }) =>
+      parts.length > 0 && (
+        <Stack gap={2}>
+          {parts.map(({ model, group, provider, amount }) => {
+            const names = [model, group, provider].filter((name) => name !== null).map((name) => name || 'unknown');
+            return (
+              <Group key={names.join(' ')} gap="xs" justify="space-between" wrap="nowrap" maw={420}>
+                <Text size="sm" className="wrap">
+                  {names.join(' · ')}
+                </Text>
+                <Change usd={amount} size="sm" />
+              </Group>
+            );
+          })}
+        </Stack>
+      ),
   },
   { name: 'amount', label: 'Effect on margin', align: 'right', show: ({ amount }) => <Change usd={amount} /> },
 ];
