@@ -344,6 +344,7 @@ function groupColumns(
             name: 'change',
             label: 'Change',
             align: 'right',
+            from: 'xs',
             show: (row) => <Change usd={changeOf(row)} />,
           } as Column<MarginGroupShape>,
         ]

@@ -75,7 +75,7 @@ const columns: Column<PlanShape>[] = [
       </Stack>
     ),
   },
-  moneyColumn('price', 'Price per month', ({ price }) => price, { precision: 'exact' }),
+  moneyColumn('price', 'Price per month', ({ price }) => price, { precision: 'exact', from: 'sm' }),
   {
     name: 'windows',
     label: 'Allowances',
