@@ -64,7 +64,7 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
         member: 'input_tokens',
       }),
 
-    embed: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
+    uses: { embeddings: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')) },
 
     read,
   });

@@ -55,7 +55,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
       return await post(api, attempt, convertModelUrl(attempt, CHAT_PATH, choose), body);
     },
 
-    embed: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
+    uses: { embeddings: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)) },
 
     read(response, attempt) {
       const profile = profileOf(attempt);
