@@ -118,11 +118,20 @@ function withoutCredential(send: SendUse): SendUse {
   };
 }
 
+const USE_WORDS: Readonly<Record<OtherUse, string>> = {
+  embeddings: 'embeddings',
+  rerank: 'reranking',
+  moderation: 'moderation',
+  images: 'image generation',
+  speech: 'speech',
+  transcription: 'transcription',
+};
+
 /** Sends an attempt for anything but a message. Throws ProviderFault, also if the provider does not have it. */
 export async function sendFor(use: OtherUse, { uses }: Provider, attempt: Attempt): Promise<OtherReply> {
   const send = uses?.[use];
   if (send !== undefined) return await send(attempt);
-  const words = `model: the provider of this model does not serve ${use}`;
+  const words = `model: the provider of this model has no ${USE_WORDS[use]}`;
   throw new ProviderFault('rejected', words, { status: 400, isUnsupported: true });
 }
 
