@@ -255,7 +255,7 @@ const keyColumns: Column<KeyShape>[] = [
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
-  statusColumn(),
+  statusColumn({ from: 'sm' }),
 ];
 
 export function AccountPeople({ account, mayInvite }: OfAccount & { mayInvite: boolean }) {
