@@ -9,14 +9,18 @@ import { call } from './api.ts';
 const STALE_MS = 60_000;
 const LOGO_PX = 28;
 
-/** Undefined until it is known. The sign-in page shares the answer. */
-export function useInstallation(): SignInShape['installation'] | undefined {
+/** What everyone may know of this installation; undefined until it is known. The sign-in page shares the answer. */
+export function useSignInOptions(): SignInShape | undefined {
   const { data } = useQuery({
     queryKey: ['/sign-in', undefined, {}],
     queryFn: ({ signal }) => call('GET /sign-in', { signal }),
     staleTime: STALE_MS,
   });
-  return data?.installation;
+  return data;
+}
+
+export function useInstallation(): SignInShape['installation'] | undefined {
+  return useSignInOptions()?.installation;
 }
 
 /** The title of the tab: that of the page, and the name of the installation. */
@@ -64,5 +68,38 @@ export function SupportLink() {
     >
       {isPage ? 'Contact support' : support}
     </Anchor>
+  );
+}
+
+/** A document of the terms: a page of this console or of another site. Opens in a new tab, so that no form is lost. */
+export function TermsLink({ href, children }: { href: string; children: string }) {
+  return (
+    <Anchor href={href} target="_blank" rel="noopener noreferrer" size="sm">
+      {children}
+    </Anchor>
+  );
+}
+
+/** The documents that there are, with their names. */
+export function documentsOf(terms: SignInShape['terms'] | undefined): { name: string; href: string }[] {
+  const { terms_of_service: service = null, privacy_policy: privacy = null } = terms ?? {};
+  return [
+    ...(service === null ? [] : [{ name: 'Terms of service', href: service }]),
+    ...(privacy === null ? [] : [{ name: 'Privacy policy', href: privacy }]),
+  ];
+}
+
+/** Below pages for people without a session. Nothing without a support address and terms. */
+export function PublicFooter() {
+  const documents = documentsOf(useSignInOptions()?.terms);
+  return (
+    <Group justify="center" gap="xs" component="footer">
+      <SupportLink />
+      {documents.map(({ name, href }) => (
+        <TermsLink key={name} href={href}>
+          {name}
+        </TermsLink>
+      ))}
+    </Group>
   );
 }

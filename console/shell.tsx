@@ -28,7 +28,7 @@ import { roleLabels } from './labels.ts';
 import { MeGate, useMe, useSignOut } from './me.tsx';
 import { LeaveGuard } from './parts/leave-guard.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
-import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
+import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame, ReadingFrame } from './parts/page.tsx';
 import { TimesMenu } from './parts/times.tsx';
 import { isShown, type NavSection, type Screen, screens } from './screens.ts';
 import { leave } from './unsaved.ts';
@@ -218,15 +218,19 @@ function UserMenu() {
   );
 }
 
-/** The frame of pages before sign-in. */
+const outlet = (
+  <Suspense fallback={<Loading />}>
+    <Outlet />
+  </Suspense>
+);
+
+/** The frame of forms before sign-in. */
 export function PublicShell() {
-  return (
-    <PublicFrame>
-      <Suspense fallback={<Loading />}>
-        <Outlet />
-      </Suspense>
-    </PublicFrame>
-  );
+  return <PublicFrame>{outlet}</PublicFrame>;
+}
+
+export function ReadingShell() {
+  return <ReadingFrame>{outlet}</ReadingFrame>;
 }
 
 export function NotFoundPage() {

@@ -140,6 +140,15 @@ export const SETTINGS = {
   recharge_instructions: setting(installationMembers.recharge_instructions, null).describe(
     'how an account gets credit, shown on its billing page while no payments are taken; `null`: nothing is shown',
   ),
+  terms_version: setting(installationMembers.terms_version, null).describe(
+    'version of the terms that people must agree to at sign-up, and again when it changes, see operating.md; requires `terms_of_service` or `privacy_policy`; `null`: nobody has to agree',
+  ),
+  terms_of_service: setting(installationMembers.terms_of_service, null).describe(
+    'terms of service, a text in Markdown or an `https://` URL; `null`: none',
+  ),
+  privacy_policy: setting(installationMembers.privacy_policy, null).describe(
+    'privacy policy, a text in Markdown or an `https://` URL; `null`: none',
+  ),
   hidden_from_accounts: setting(hiddenThings, []).describe(
     'what people, tokens and keys of accounts do not see: any of `provider`, `upstream_model`, `group` and `multiplier`, see admin-api.md; an empty list: they see all of it',
   ),
@@ -328,6 +337,11 @@ export const settingsInput = z
       path: ['recharge_max'],
       error: 'must be at least recharge_min',
     },
+  )
+  .refine(
+    ({ terms_version: version, terms_of_service: terms, privacy_policy: policy }) =>
+      version == null || terms != null || policy != null,
+    { path: ['terms_version'], error: 'requires terms_of_service or privacy_policy' },
   )
   .refine(isJournalKeptWithUsage, {
     path: ['journal_retention_months'],

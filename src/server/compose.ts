@@ -2,9 +2,10 @@
 
 import { lookup } from 'node:dns/promises';
 import {
-  FailureCounter,
   KeyDirectory,
   keepGroups,
+  makePublicReads,
+  NetworkCounter,
   type Person,
   type PersonStore,
   personOfToken,
@@ -137,7 +138,7 @@ export async function makeGateway(
     modelLists,
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf),
-      failures: new FailureCounter(),
+      failures: new NetworkCounter(),
       agentTokens: agentTokenReader(vault),
     },
     ledger,
@@ -239,6 +240,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
+    publicReads: makePublicReads(),
     auditRows,
     accounts: stores.accounts,
     names: stores.names,

@@ -8,6 +8,9 @@ const settingNames = {
   installation_logo: 'Logo',
   support_address: 'Support address',
   recharge_instructions: 'How to add credit',
+  terms_version: 'Version of the terms',
+  terms_of_service: 'Terms of service',
+  privacy_policy: 'Privacy policy',
   vendor_prefixes: 'Accepted header prefixes',
   hidden_from_accounts: 'Hidden from accounts',
   output_tranche_tokens: 'Hold extension size',
@@ -72,6 +75,7 @@ const settingNames = {
 export const sectionTitles = {
   installation: 'Installation',
   customers: 'What accounts see',
+  terms: 'Terms and consent',
   signIn: 'Sign-in',
   people: 'Sign-up',
   payments: 'Payments',
@@ -129,6 +133,9 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   installation_logo: 'installation',
   support_address: 'installation',
   recharge_instructions: 'installation',
+  terms_version: 'terms',
+  terms_of_service: 'terms',
+  privacy_policy: 'terms',
   hidden_from_accounts: 'customers',
   vendor_prefixes: 'address',
   output_tranche_tokens: 'streams',
@@ -189,6 +196,13 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   provider_bill_difference_percent: 'bills',
   provider_bill_difference_usd: 'bills',
 };
+
+/** Settings whose texts have several lines. */
+const longTexts = ['recharge_instructions', 'terms_of_service', 'privacy_policy', 'landing_text'];
+
+export function isLongText({ name }: Pick<SettingShape, 'name'>): boolean {
+  return longTexts.includes(name);
+}
 
 /** A setting that is not in this list belongs to "Other". */
 export function settingSection({ name }: Pick<SettingShape, 'name'>): SettingSection {
