@@ -38,6 +38,7 @@ import type {
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
+  LandingShape,
   ListedModelShape,
   ListedPersonShape,
   MailedShape,
@@ -60,6 +61,8 @@ import type {
   ProviderPresetShape,
   ProviderShape,
   ProviderTestShape,
+  PublicModelsShape,
+  PublicStatusShape,
   ReceiptShape,
   RedemptionShape,
   RefundShape,
@@ -179,6 +182,9 @@ export interface Endpoints {
   'POST /provider-bill-sources/{provider}/fetch': ProviderBillImportShape;
   'GET /provider-bills': PageShape<ProviderBillShape>;
   'GET /provider-bills/{id}': ProviderBillDetailsShape;
+  'GET /public/landing': LandingShape;
+  'GET /public/models': PublicModelsShape;
+  'GET /public/status': PublicStatusShape;
   'GET /public/terms': TermsTextShape;
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;

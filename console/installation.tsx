@@ -5,6 +5,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { SignInShape } from '../src/admin-api/shapes.ts';
 import { call } from './api.ts';
+import { TextLink } from './parts/link.tsx';
 
 const STALE_MS = 60_000;
 const LOGO_PX = 28;
@@ -89,11 +90,31 @@ export function documentsOf(terms: SignInShape['terms'] | undefined): { name: st
   ];
 }
 
-/** Below pages for people without a session. Nothing without a support address and terms. */
-export function PublicFooter() {
+/** Links to the pages that everyone can read. */
+export function PublicLinks() {
+  const { models = false, status = false } = useSignInOptions()?.pages ?? {};
+  return (
+    <>
+      {models && (
+        <TextLink size="sm" to="/pricing">
+          Models and prices
+        </TextLink>
+      )}
+      {status && (
+        <TextLink size="sm" to="/status">
+          Status
+        </TextLink>
+      )}
+    </>
+  );
+}
+
+/** Below pages for people without a session. */
+export function PublicFooter({ hasLinks = false }: { hasLinks?: boolean }) {
   const documents = documentsOf(useSignInOptions()?.terms);
   return (
     <Group justify="center" gap="xs" component="footer">
+      {hasLinks && <PublicLinks />}
       <SupportLink />
       {documents.map(({ name, href }) => (
         <TermsLink key={name} href={href}>

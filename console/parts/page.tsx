@@ -21,7 +21,7 @@ import {
 import { type ComponentPropsWithoutRef, type ReactNode, useEffect, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
-import { Logo, PublicFooter, usePageTitle } from '../installation.tsx';
+import { Logo, PublicFooter, PublicLinks, usePageTitle } from '../installation.tsx';
 import { refuseSearch } from '../typed-search.ts';
 import { ActionButton, ButtonLink, Icon, type IconName, type Place, TextLink } from './link.tsx';
 
@@ -188,7 +188,7 @@ export function PublicFrame({ children }: { children: ReactNode }) {
           <Logo />
         </Center>
         {children}
-        <PublicFooter />
+        <PublicFooter hasLinks />
       </Stack>
     </Center>
   );
@@ -203,7 +203,10 @@ export function ReadingFrame({ children }: { children: ReactNode }) {
         <TextLink to="/" underline="never" c="inherit" miw={0}>
           <Logo />
         </TextLink>
-        <ButtonLink label="Sign in" to="/sign-in" variant="default" size="sm" />
+        <Group component="nav" aria-label="Pages" gap="sm">
+          <PublicLinks />
+          <ButtonLink label="Sign in" to="/sign-in" variant="default" size="sm" />
+        </Group>
       </Group>
       <Box component="main" id="content" flex={1}>
         {children}

@@ -109,6 +109,9 @@ const OPEN = new Set([
   '/api/v1/password-resets/accept',
   '/api/v1/unsubscribe',
   '/api/v1/public/terms',
+  '/api/v1/public/landing',
+  '/api/v1/public/models',
+  '/api/v1/public/status',
 ]);
 
 /** Routes whose body is CSV, which their handlers read: it may be too large for memory. */

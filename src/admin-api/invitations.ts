@@ -54,6 +54,9 @@ export const signInSchema = z.object({
     .describe('People can sign up; null: they cannot.'),
   password_reset: z.boolean().describe('People who forgot their password can get a link by mail.'),
   terms: termsSchema.nullable().describe('The terms of this installation; null: there are none.'),
+  pages: z
+    .object({ landing: z.boolean(), models: z.boolean(), status: z.boolean() })
+    .describe('Which public pages there are.'),
   installation: z.object({
     name: z.string(),
     logo: z.string().nullable().describe('A data URL of a PNG or SVG image; null: the logo of Turnpike.'),
@@ -81,6 +84,11 @@ export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] 
           sign_up: isSignUpOpen(dependencies) ? { domains: [...settings.signUpDomains] } : null,
           password_reset: mailer !== null,
           terms: termsShown(settings),
+          pages: {
+            landing: settings.landingTitle !== null,
+            models: settings.publicModels === 'on',
+            status: settings.publicStatus === 'on',
+          },
           installation: { name, logo, support },
         };
       },

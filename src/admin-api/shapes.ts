@@ -39,7 +39,14 @@ import type { canceledPriceSchema, plannedPriceSchema } from './price-changes.ts
 import type { billDetailsSchema, billSourceSchema, importSchema, providerBillSchema } from './provider-bills.ts';
 import type { offersSchema, presetSchema, soldSchema } from './provider-models.ts';
 import type { providerSchema, testSchema } from './providers.ts';
-import type { termsTextSchema } from './public-pages.ts';
+import type {
+  landingSchema,
+  publicIncidentSchema,
+  publicModelSchema,
+  publicModelsSchema,
+  publicStatusSchema,
+  termsTextSchema,
+} from './public-pages.ts';
 import type { refusalSchema, refusalTotalSchema, refusalTotalsSchema } from './refusals.ts';
 import type { errorSchema } from './route.ts';
 import type { routeHealthListSchema, routeHealthSchema } from './route-health.ts';
@@ -115,6 +122,11 @@ export type ProviderPresetShape = z.infer<typeof presetSchema>;
 export type SoldModelsShape = z.infer<typeof soldSchema>;
 export type ProviderShape = z.infer<typeof providerSchema>;
 export type ProviderTestShape = z.infer<typeof testSchema>;
+export type LandingShape = z.infer<typeof landingSchema>;
+export type PublicIncidentShape = z.infer<typeof publicIncidentSchema>;
+export type PublicModelShape = z.infer<typeof publicModelSchema>;
+export type PublicModelsShape = z.infer<typeof publicModelsSchema>;
+export type PublicStatusShape = z.infer<typeof publicStatusSchema>;
 export type ReceiptShape = z.infer<typeof receiptSchema>;
 export type RedemptionShape = z.infer<typeof redemptionSchema>;
 export type RefundShape = z.infer<typeof refundSchema>;

@@ -33,6 +33,23 @@ export function termsOf({ termsVersion: version, termsOfService, privacyPolicy }
   return termsOfService === null && privacyPolicy === null ? null : { version, termsOfService, privacyPolicy };
 }
 
+export interface Landing {
+  title: string;
+  /** In Markdown. */
+  text: string | null;
+  links: readonly { label: string; url: string }[];
+}
+
+/** The page at the address of the service for people who are not signed in; null: there is none. */
+export function landingOf({ landingTitle: title, landingText: text, landingLinks }: Settings): Landing | null {
+  return title === null ? null : { title, text, links: landingLinks.map(linkOf) };
+}
+
+function linkOf(line: string): { label: string; url: string } {
+  const at = line.indexOf(': ');
+  return { label: line.slice(0, at), url: line.slice(at + 2) };
+}
+
 /** Whether the text is the address of a page. */
 export function isPageUrl(text: string): boolean {
   const url = HIDDEN.test(text) || /\s/.test(text) ? null : URL.parse(text);
@@ -40,7 +57,7 @@ export function isPageUrl(text: string): boolean {
 }
 
 const { installationNameCharactersMax, logoBytesMax, supportAddressCharactersMax, rechargeTextCharactersMax } = bounds;
-const { termsCharactersMax, termsVersionCharactersMax } = bounds;
+const { termsCharactersMax, termsVersionCharactersMax, landingTitleCharactersMax, landingTextCharactersMax } = bounds;
 
 /** Characters that end a line of a header or change the direction of the text after them. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -75,8 +92,26 @@ export const installationMembers = {
   terms_version: line(termsVersionCharactersMax).nullable(),
   terms_of_service: text(termsCharactersMax).nullable(),
   privacy_policy: text(termsCharactersMax).nullable(),
+  landing_title: line(landingTitleCharactersMax).nullable(),
+  landing_text: text(landingTextCharactersMax).nullable(),
 };
 
+/** A list of lines "label: https://…". */
+export const landingLinks = z
+  .array(
+    z
+      .string()
+      .max(300)
+      .refine((text) => LABELED.test(text) && isPageUrl(linkOf(text).url), {
+        error: 'must be a label and an https:// URL, such as "Documentation: https://example.com/docs"',
+      }),
+  )
+  .max(bounds.landingLinksMax)
+  .refine((links) => new Set(links.map((link) => linkOf(link).label)).size === links.length, {
+    error: 'must not contain a label twice',
+  });
+
+const LABELED = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s:,][^\p{Cc}\p{Cf}\p{Zl}\p{Zp}:,]{0,39}: \S+$/u;
 const PNG_START = '\x89PNG\r\n\x1a\n';
 const LOGO = /^data:image\/(png|svg\+xml);base64,([A-Za-z0-9+/]+={0,2})$/;
 const LOGO_CHARACTERS_MAX = 32 + Math.ceil(logoBytesMax / 3) * 4;

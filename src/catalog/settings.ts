@@ -8,7 +8,7 @@ import { type CamelCase, camelCase } from '../base/member-names.ts';
 import { type Nano, parseUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { LIST_ENTRIES_MAX, plainName } from './document.ts';
-import { installationMembers } from './installation.ts';
+import { installationMembers, landingLinks } from './installation.ts';
 import { hideables } from './visibility.ts';
 
 const SECONDS_MAX = 86_400;
@@ -149,6 +149,20 @@ export const SETTINGS = {
   privacy_policy: setting(installationMembers.privacy_policy, null).describe(
     'privacy policy, a text in Markdown or an `https://` URL; `null`: none',
   ),
+  landing_title: setting(installationMembers.landing_title, null).describe(
+    'title of the page at the address of the service for people who are not signed in; `null`: they see the sign-in page, see operating.md',
+  ),
+  landing_text: setting(installationMembers.landing_text, null).describe('text of this page in Markdown; `null`: none'),
+  landing_links: setting(landingLinks, []).describe(
+    'links of this page, such as `"Documentation: https://example.com/docs"`, at most 10',
+  ),
+  public_models: setting(oneOf('off', 'on'), 'off').describe(
+    '`on`: everyone can read the models and prices of `public_group`, see operating.md',
+  ),
+  public_status: setting(oneOf('off', 'on'), 'off').describe(
+    '`on`: everyone can read which models of `public_group` fail or failed in the last 90 days, see operating.md',
+  ),
+  public_group: setting(plainName, 'default').describe('group whose models and prices public pages have'),
   hidden_from_accounts: setting(hiddenThings, []).describe(
     'what people, tokens and keys of accounts do not see: any of `provider`, `upstream_model`, `group` and `multiplier`, see admin-api.md; an empty list: they see all of it',
   ),

@@ -33,7 +33,7 @@ interface NoticeProps {
   label?: string;
 }
 
-export function Notice({ title, text, to = '/', label = 'Go to sign-in' }: NoticeProps) {
+export function Notice({ title, text, to = '/sign-in', label = 'Go to sign-in' }: NoticeProps) {
   usePageTitle(title);
   return (
     <Stack>

@@ -95,7 +95,7 @@ function SignUpForm({ domains }: { domains: readonly string[] }) {
         </Stack>
         {faults === null && <SignInFailure failure={asking.error} />}
         <ActionButton label="Sign up" isPrimary type="submit" fullWidth loading={asking.isPending} />
-        <ButtonLink label="Sign in instead" to="/" variant="subtle" />
+        <ButtonLink label="Sign in instead" to="/sign-in" variant="subtle" />
       </Stack>
     </form>
   );

@@ -169,6 +169,9 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/prices': rule(ofTheInstallation),
   'GET /api/v1/me': rule(seenByEveryone),
   'POST /api/v1/me/consent': rule(seenByEveryone, { done: 404, isForDisabled: true }), // there are no terms
+  'GET /api/v1/public/landing': rule(seenByEveryone, { isOpen: true, done: 404 }),
+  'GET /api/v1/public/models': rule(seenByEveryone, { isOpen: true, done: 404 }),
+  'GET /api/v1/public/status': rule(seenByEveryone, { isOpen: true, done: 404 }),
   'GET /api/v1/public/terms': rule(seenByEveryone, { isOpen: true, done: 404 }), // it is off
   'GET /api/v1/sign-in': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/invitations/show': rule(seenByEveryone, { isOpen: true }),
