@@ -1,6 +1,6 @@
 // The name, logo and support address of this installation, as operators set them.
 
-import { Anchor, Box, Group, Image, Text } from '@mantine/core';
+import { Anchor, type AnchorProps, Box, Group, Image, Text } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { SignInShape } from '../src/admin-api/shapes.ts';
@@ -73,9 +73,9 @@ export function SupportLink() {
 }
 
 /** A document of the terms: a page of this console or of another site. Opens in a new tab, so that no form is lost. */
-export function TermsLink({ href, children }: { href: string; children: string }) {
+export function TermsLink({ href, children, ...anchor }: AnchorProps & { href: string; children: string }) {
   return (
-    <Anchor href={href} target="_blank" rel="noopener noreferrer" size="sm">
+    <Anchor href={href} target="_blank" rel="noopener noreferrer" size="sm" {...anchor}>
       {children}
     </Anchor>
   );

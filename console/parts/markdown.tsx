@@ -44,7 +44,7 @@ function SafeLink({ href, children }: Shown & { href?: string }) {
   const address = safeAddress(href);
   if (address === null) return <span>{children}</span>;
   return (
-    <ExternalLink href={address} className="wrap">
+    <ExternalLink href={address} className="wrap" underline="always">
       {children}
     </ExternalLink>
   );

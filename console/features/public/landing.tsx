@@ -22,7 +22,7 @@ function LandingPage() {
   if (data === undefined) return <Loading />;
   const { title, text, links } = data;
   return (
-    <Stack py="xl" gap="lg">
+    <Stack py="xl" gap="sm">
       <PageHead title={title} />
       {text !== null && <MarkdownText text={text} />}
       <Group gap="sm">

@@ -3,7 +3,7 @@
 
 import { Card, Checkbox, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Fragment, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import type { TermsShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { documentsOf, TermsLink, usePageTitle } from '../../installation.tsx';
@@ -26,7 +26,9 @@ export function ConsentField({ terms, isGiven, onChange, error }: ConsentFieldPr
       {documentsOf(terms).map(({ name, href }, at) => (
         <Fragment key={name}>
           {at > 0 && ' and the '}
-          <TermsLink href={href}>{name.toLowerCase()}</TermsLink>
+          <TermsLink href={href} underline="always">
+            {name.toLowerCase()}
+          </TermsLink>
         </Fragment>
       ))}
     </>
@@ -46,6 +48,7 @@ export function ConsentField({ terms, isGiven, onChange, error }: ConsentFieldPr
 export function RequiredConsent() {
   usePageTitle('Agree to the terms');
   const { data, error, refetch } = useGet('/sign-in');
+  useEffect(() => void refetch(), [refetch]); // the page may have read it under the former version
   const signOut = useSignOut();
   const [failure, setFailure] = useState<unknown>(null);
   return (

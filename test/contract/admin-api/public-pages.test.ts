@@ -25,7 +25,11 @@ beforeEach(async () => {
   const model = { price, routes: [route] };
   const document = {
     providers: { 'secret-vendor': hidden },
-    models: { 'fable-2': model, 'fable-1': { ...model, display_name: 'Fable 1', max_output_tokens: 64000 }, inner: model },
+    models: {
+      'fable-2': model,
+      'fable-1': { ...model, display_name: 'Fable 1', max_output_tokens: 64000 },
+      inner: model,
+    },
     groups: {
       default: { models: ['fable-*'], multiplier: '1.5' },
       inner: { models: ['inner'], multiplier: '0.5' },
@@ -95,7 +99,14 @@ describe('models and prices', () => {
     const unknown = { max_input_tokens: null, max_output_tokens: null };
     expect((await read('models')).body).toEqual({
       data: [
-        { name: 'fable-1', display_name: 'Fable 1', serves: 'messages', price: rates, ...unknown, max_output_tokens: 64000 },
+        {
+          name: 'fable-1',
+          display_name: 'Fable 1',
+          serves: 'messages',
+          price: rates,
+          ...unknown,
+          max_output_tokens: 64000,
+        },
         { name: 'fable-2', display_name: 'fable-2', serves: 'messages', price: rates, ...unknown },
       ],
     });
@@ -133,7 +144,12 @@ describe('the status', () => {
     expect((await read('status')).body).toEqual({
       data: [
         { model: 'fable-2', display_name: 'fable-2', began_at: isoBefore(3_000), ended_at: null },
-        { model: 'fable-1', display_name: 'Fable 1', began_at: isoBefore(50 * DAY_MS), ended_at: isoBefore(49 * DAY_MS) },
+        {
+          model: 'fable-1',
+          display_name: 'Fable 1',
+          began_at: isoBefore(50 * DAY_MS),
+          ended_at: isoBefore(49 * DAY_MS),
+        },
       ],
     });
   });
