@@ -160,6 +160,7 @@ async function findLost(page: Page): Promise<string[]> {
       const name = table.getAttribute('aria-label') ?? '';
       const row = table.querySelector('tbody tr');
       if (row === null || row.classList.contains('row-link') || inOtherWords.includes(name)) continue;
+      if (table.getClientRects().length === 0) continue; // in a closed part of the page
       const folded = [...table.querySelectorAll('.folded > :first-child')].map((label) => label.textContent);
       for (const head of table.querySelectorAll('th'))
         if (getComputedStyle(head).display === 'none' && !folded.includes(head.textContent))
