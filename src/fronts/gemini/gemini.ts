@@ -22,8 +22,8 @@ import { readBody } from './read-body.ts';
 const ROOT = '/v1beta/';
 const KEY_HEADER = 'x-goog-api-key';
 /** Some SDKs use the stable version of the path, of which other protocols have the lists, too. */
-const MODELS = /^\/v1(?:beta)?\/models(?:\/(.+))?$/;
-const METHOD = /^(.+):([a-zA-Z]+)$/;
+export const MODELS = /^\/v1(?:beta)?\/models(?:\/(.+))?$/;
+export const METHOD = /^(.+):([a-zA-Z]+)$/;
 const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
   generateContent: (model) => ({ asks: 'message', model, stream: false }),
   streamGenerateContent: (model) => ({ asks: 'message', model, stream: true }),
@@ -31,11 +31,9 @@ const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
 };
 const NOT_OFFERED = [
   'asyncBatchEmbedContent',
-  'batchEmbedContents',
   'batchEmbedText',
   'batchGenerateContent',
   'bidiGenerateContent',
-  'embedContent',
   'embedText',
   'generateAnswer',
   'generateMessage',
@@ -80,7 +78,7 @@ function findOperation(path: string): Operation | null {
 }
 
 /** Names may have the "models/" of Google's lists. */
-function plainModel(name: string): string {
+export function plainModel(name: string): string {
   return name.replace(/^models\//, '');
 }
 
