@@ -12,7 +12,7 @@ import {
 import type { Front, Operation } from '../front.ts';
 import { UNTRANSLATED } from '../other-use.ts';
 import { geminiErrorBody } from './convert-error.ts';
-import { gemini, METHOD, MODELS, plainModel } from './gemini.ts';
+import { KEY_HEADER, METHOD, MODELS, plainModel } from './model-paths.ts';
 
 const METHODS = ['embedContent', 'batchEmbedContents'];
 const REQUESTS_MAX = 100; // Google's limit
@@ -20,7 +20,7 @@ const REQUESTS_MAX = 100; // Google's limit
 export const geminiEmbeddings: Front = {
   protocol: 'embeddings',
   hasOpenAiHeaders: false,
-  keyHeader: gemini.keyHeader,
+  keyHeader: KEY_HEADER,
   owns: (path) => findOperation(path) !== null,
   findOperation,
   weigh: () => {},
