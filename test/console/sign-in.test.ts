@@ -337,7 +337,8 @@ test.skipIf(chromium === null)('everyone sees the pages that the operator made p
   await page.getByRole('link', { name: 'Status' }).click();
   await check('Status');
   await page.getByText('All models are working').waitFor();
-  for (let count = 0; count < 4; count++) await turnpike.post(secret, { model: 'fable-1', max_tokens: 9, messages: [HELLO] });
+  for (let count = 0; count < 4; count++)
+    await turnpike.post(secret, { model: 'fable-1', max_tokens: 9, messages: [HELLO] });
   // Until the node has looked at them.
   await page.evaluate(async () => {
     for (let seconds = 0; seconds < 120; seconds++) {
