@@ -6,9 +6,11 @@ import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
 import { gemini } from './gemini/gemini.ts';
+import { images } from './images/images.ts';
 import { moderations } from './moderations/moderations.ts';
 import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
+import { speech } from './speech/speech.ts';
 
 export { AnswerStream } from './answer-stream.ts';
 export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
@@ -16,7 +18,7 @@ export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts
 export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings, rerank, moderations];
+const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings, rerank, moderations, images, speech];
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

@@ -17,6 +17,7 @@ export {
 export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
 export { InnerJson } from './inner-json.ts';
 export { isLong, pauseAfter } from './long-texts.ts';
+export { type ImageSize, readImageSize } from './image-size.ts';
 export {
   decodeBody,
   decodeBytes,
@@ -75,4 +76,4 @@ export {
   signatureOfChatCall,
   UNSIGNED_THOUGHT,
 } from './thought-signatures.ts';
-export { UNITS, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';
+export { type Unbounded, UNITS, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';

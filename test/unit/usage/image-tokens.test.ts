@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readImageSize } from '../../../src/usage/image-size.ts';
+import { readImageSize } from '../../../src/wire/wire.ts';
 import { imageTokens, pageImageTokens } from '../../../src/usage/image-tokens.ts';
 
 const square = { width: 1_024, height: 1_024 };
