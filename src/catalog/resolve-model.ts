@@ -2,7 +2,16 @@
 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type PricedTier, type Serves, type Unbounded, UNITS, type Unit, type Units, unitEntries, unitsOf } from '../wire/wire.ts';
+import {
+  type PricedTier,
+  type Serves,
+  UNITS,
+  type Unbounded,
+  type Unit,
+  type Units,
+  unitEntries,
+  unitsOf,
+} from '../wire/wire.ts';
 import type { Catalog, Credential, Group, Model, ModelPrice, ProviderSettings, Route } from './model.ts';
 import { routesWithinResidency } from './residency.ts';
 import { isCharged, isImagePriced } from './unit-price.ts';

@@ -18,7 +18,17 @@ export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts
 export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings, rerank, moderations, images, speech];
+const fronts: readonly Front[] = [
+  chatCompletions,
+  responses,
+  gemini,
+  completions,
+  embeddings,
+  rerank,
+  moderations,
+  images,
+  speech,
+];
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

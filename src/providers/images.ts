@@ -159,7 +159,8 @@ function describeImage({ request, upstreamModel }: Attempt, report: JsonObject, 
   const asked = objectOf(request.body['images']);
   // https://platform.openai.com/docs/api-reference/images/create, 30 November 2026; other models choose.
   const usual: JsonObject = /dall-e-[23]/.test(upstreamModel) ? { size: '1024x1024', quality: 'standard' } : {};
-  const size = wordOf(report['size'], SIZE) ?? sizeOf(image) ?? wordOf(asked['size'], SIZE) ?? wordOf(usual['size'], SIZE);
+  const size =
+    wordOf(report['size'], SIZE) ?? sizeOf(image) ?? wordOf(asked['size'], SIZE) ?? wordOf(usual['size'], SIZE);
   const quality = [report, asked, usual].map((one) => wordOf(one['quality'], QUALITY)).find((one) => one !== null);
   return [size, quality].filter((one) => typeof one === 'string').join(' ') || null;
 }

@@ -6,7 +6,15 @@ import { type Api, post } from './http-api.ts';
 import { usageOf } from './other-reply.ts';
 import { readUpstreamRequestId } from './parse-json.ts';
 import { type Attempt, type ByteReply, ProviderFault } from './provider.ts';
-import { begin, EVENT_STREAM, encodeOwn, isEventStream, type OwnEvent, readBytes, readOwnEvents } from './relay-events.ts';
+import {
+  begin,
+  EVENT_STREAM,
+  encodeOwn,
+  isEventStream,
+  type OwnEvent,
+  readBytes,
+  readOwnEvents,
+} from './relay-events.ts';
 import { cancelBody } from './upstream.ts';
 
 export interface SpeechRequest {
@@ -65,7 +73,8 @@ const BINARY = 'application/octet-stream';
 
 /** null: no sound. Text of the provider in a header is sent on only in this form. */
 function soundType(contentType: string | null): string | null {
-  const [, type, rest = ''] = /^\s*([\w/+.-]{1,64})\s*((?:;\s*[\w-]+=[\w.-]+\s*){0,4})$/.exec(contentType ?? BINARY) ?? [];
+  const [, type, rest = ''] =
+    /^\s*([\w/+.-]{1,64})\s*((?:;\s*[\w-]+=[\w.-]+\s*){0,4})$/.exec(contentType ?? BINARY) ?? [];
   if (type === undefined) return null;
   return /^audio\/./i.test(type) || type === BINARY ? type + rest : null;
 }
@@ -128,10 +137,7 @@ export function soundReply(
   };
 }
 
-async function* measured(
-  sound: AsyncGenerator<Uint8Array, void>,
-  used: SpeechUsed,
-): AsyncGenerator<Uint8Array, void> {
+async function* measured(sound: AsyncGenerator<Uint8Array, void>, used: SpeechUsed): AsyncGenerator<Uint8Array, void> {
   for await (const bytes of sound) {
     used.addSound(bytes.length);
     yield bytes;

@@ -15,9 +15,9 @@ export {
   unfoldMessage,
 } from './fold-events.ts';
 export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
+export { type ImageSize, readImageSize } from './image-size.ts';
 export { InnerJson } from './inner-json.ts';
 export { isLong, pauseAfter } from './long-texts.ts';
-export { type ImageSize, readImageSize } from './image-size.ts';
 export {
   decodeBody,
   decodeBytes,
@@ -76,4 +76,4 @@ export {
   signatureOfChatCall,
   UNSIGNED_THOUGHT,
 } from './thought-signatures.ts';
-export { type Unbounded, UNITS, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';
+export { UNITS, type Unbounded, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';

@@ -2,7 +2,15 @@
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
-import { type JsonObject, type JsonValue, requireText, type Units, unitsOf, type Unbounded, wrongField } from '../../wire/wire.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  requireText,
+  type Unbounded,
+  type Units,
+  unitsOf,
+  wrongField,
+} from '../../wire/wire.ts';
 import { frontOfUse } from '../other-use.ts';
 import { imageTokensMost, PARTIAL_IMAGE_TOKENS } from './image-tokens.ts';
 

@@ -1,6 +1,14 @@
 // Speech from text in OpenAI's format.
 
-import { isJsonObject, type JsonObject, type JsonValue, requireText, type Units, unitsOf, wrongField } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  requireText,
+  type Units,
+  unitsOf,
+  wrongField,
+} from '../../wire/wire.ts';
 import { frontOfUse } from '../other-use.ts';
 
 /** The fields that are read, and first parts of the path of an error. */

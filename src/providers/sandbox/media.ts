@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
+import { textOf } from '../../wire/wire.ts';
 import { imagesReply, readImagesRequest } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
 import type { Attempt, ByteReply, OtherReply } from '../provider.ts';
-import { textOf } from '../../wire/wire.ts';
 import { readSpeechRequest, soundReply } from '../speech.ts';
 
 const EDGE_PIXELS_MAX = 4_096;
@@ -30,7 +30,10 @@ function readSize(asked: string): { width: number; height: number; size: string 
   const size = asked === '' || asked === 'auto' ? SIZE_DEFAULT : asked;
   const [, width = 0, height = 0] = (/^(\d{1,4})x(\d{1,4})$/.exec(size) ?? []).map(Number);
   if (Math.min(width, height) < 1 || Math.max(width, height) > EDGE_PIXELS_MAX)
-    refuseField('size', `Input should be "auto" or a width and a height of 1 to ${EDGE_PIXELS_MAX}, such as "1024x1024"`);
+    refuseField(
+      'size',
+      `Input should be "auto" or a width and a height of 1 to ${EDGE_PIXELS_MAX}, such as "1024x1024"`,
+    );
   return { width, height, size };
 }
 
@@ -118,7 +121,10 @@ function tone(character: string, samples: number): Buffer {
   const pitch = 220 * 2 ** (((character.codePointAt(0) ?? 0) % 25) / 12);
   for (let at = 0; at < samples; at++) {
     const swell = Math.sin((Math.PI * at) / samples); // begins and ends silently
-    sound.writeInt16LE(Math.round(8_000 * swell * Math.sin((2 * Math.PI * pitch * at) / SAMPLE_RATE)), at * SAMPLE_BYTES);
+    sound.writeInt16LE(
+      Math.round(8_000 * swell * Math.sin((2 * Math.PI * pitch * at) / SAMPLE_RATE)),
+      at * SAMPLE_BYTES,
+    );
   }
   return sound;
 }
