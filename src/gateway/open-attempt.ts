@@ -25,7 +25,7 @@ import { type MessageRequest, type StreamEvent, servesOf, type TokenCounts, type
 import type { WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
-import { type AnswerNames, answerNames, renameAnswer, renameEvents } from './hide-names.ts';
+import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
 import type { AdmittedRequest } from './plan-message.ts';
@@ -243,7 +243,7 @@ export class OpenAttempt {
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.#counter.observe(event);
     const complete = completeEvents(events, () => this.#countsSoFar());
-    return this.#names === null ? complete : renameEvents(complete, this.#names);
+    return showEvents(complete, this.#names);
   }
 
   /** Counts a whole message. Returns it as the client receives it. */
@@ -255,7 +255,7 @@ export class OpenAttempt {
     this.#made = counting instanceof Promise ? await counting : counting;
     const answer =
       isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
-    return this.#names === null ? answer : renameAnswer(answer, this.#names);
+    return showAnswer(answer, this.#names);
   }
 
   /** An answer of bytes begins. */

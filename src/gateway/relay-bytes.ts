@@ -48,7 +48,7 @@ export class ByteRelay implements AsyncIterableIterator<Uint8Array> {
     return reading;
   }
 
-  /** The client is gone: the rest is read all the same, because its end says what it costs. */
+  /** The client disconnected: the rest is read all the same, because its end says what it costs. */
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#message.watch.resume();
     this.#message.leave();

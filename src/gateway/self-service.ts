@@ -262,7 +262,7 @@ function priceJson(record: UsageRecord, rates: UsageRecord['rates']) {
   };
 }
 
-/** What a part counts, if it is not tokens. */
+/** The counted things of parts that are not tokens. */
 const COUNTED: Readonly<Partial<Record<PricePart['part'], string>>> = {
   web_search: 'searches',
   images: 'images',

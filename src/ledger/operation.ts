@@ -122,7 +122,7 @@ export interface UsageRecord extends Attribution {
   firstTokenMs: number | null;
   /** Set by the ledger when the message ends, and never changed. null in older records. */
   meters: UsageMeters | null;
-  /** Of a request for anything but a message: what it asked for, and the units that it used. Absent: a message, or none. */
+  /** The use that a request for anything but a message asked for, and the units that it used. Absent: a message, or none. */
   endpoint?: OtherUse;
   units?: Units;
   /** In records of before version 26: the daily totals count it without its group. */

@@ -73,7 +73,7 @@ export interface ByteReply {
   contentType: string;
   /** `next` rejects with ProviderFault. */
   chunks: AsyncIterator<Uint8Array>;
-  /** What the provider has reported so far: counts in the form of a message's `usage`, and units; null: nothing. */
+  /** The counts that the provider has reported so far, in the form of a message's `usage`, and units; null: none. */
   used(): { usage: JsonObject | null; units: Units | null };
   upstreamRequestId: string | null;
 }

@@ -236,7 +236,8 @@ export const NOT_OFFERED: readonly NotOffered[] = [
 
 const OFFERED: Readonly<Record<Vendor, string>> = {
   messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
-  openai: 'POST /v1/chat/completions, /v1/responses, /v1/completions and /v1/embeddings, and GET /v1/models',
+  openai:
+    'POST /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/rerank and /v1/moderations, and GET /v1/models',
   gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
 };
 

@@ -1,7 +1,7 @@
 // The part of a usage record that has no column, as JSON: a list without names, because every message stores one.
 
 import type { AttemptRecord, SpendingReading, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
-import { type UnitCounts, unitsOf } from '../wire/wire.ts';
+import type { UnitCounts } from '../wire/wire.ts';
 import {
   list,
   map,
@@ -207,7 +207,7 @@ export function readDetails({ firstTokenMs, others, chain, use }: Details, accou
 
 function readUse([endpoint, counts, image]: NonNullable<Details['use']>): Pick<UsageRecord, 'endpoint' | 'units'> {
   const hasUnits = Object.keys(counts).length > 0;
-  return { endpoint, ...(hasUnits && { units: unitsOf(counts, image) }) };
+  return { endpoint, ...(hasUnits && { units: { counts, image } }) };
 }
 
 function readAttempt([provider, model, credential, result, status, reason, startedMs, ms]: Attempt): AttemptRecord {

@@ -7,7 +7,7 @@ export const UNITS = [
   'output_image_tokens',
   'images',
   'characters',
-  /** Of sound, each begun one. */
+  /** Seconds of sound; a begun one counts. */
   'seconds',
   'searches',
 ] as const;

@@ -1,4 +1,4 @@
-// What the sandbox does besides messages: deterministic embeddings, rankings and moderation.
+// Deterministic embeddings, rankings and moderation of the sandbox.
 
 import { createHash } from 'node:crypto';
 import { textOf } from '../../wire/wire.ts';

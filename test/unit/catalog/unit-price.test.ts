@@ -1,3 +1,5 @@
+// Prices of units besides tokens of text, against receipts of an independent arithmetic.
+
 import { describe, expect, test } from 'bun:test';
 import { pricesFrom } from '../../../src/catalog/build-catalog.ts';
 import {
@@ -15,7 +17,7 @@ import { makeRandom } from '../../support/random.ts';
 
 const MILLION = 1_000_000n;
 
-/** The rate of each unit in a price, its text, and how many of the unit it is for. */
+/** Names of rates, rates, and the number of units that each is for. */
 const RATES = {
   input_audio_tokens: ['audio_input', '32', 1_000_000],
   output_audio_tokens: ['audio_output', '64.5', 1_000_000],
@@ -93,7 +95,7 @@ test('random prices of all units together have the cost of an independent receip
   const random = makeRandom(35);
   const below = (most: number) => Math.floor(random() * most);
   for (let round = 0; round < 500; round++) {
-    const counted = UNITS.map((unit) => [unit, below(2) === 0 ? 0 : below(1_000_000)] as const);
+    const counted = UNITS.map((unit) => [unit, below(2) === 0 ? 0 : below(1_000)] as const);
     const rates = UNITS.map((unit) => [RATES[unit][0], `${below(50)}.${1 + below(999)}`] as const);
     const multiplier = `${below(3)}.${100_000 + below(899_999)}`;
     const price = priceOf(Object.fromEntries(rates), { input: '2.5', output: '10' });
