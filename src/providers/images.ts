@@ -106,7 +106,7 @@ async function* relay(events: AsyncGenerator<OwnEvent, void>, used: ImagesUsed):
   }
 }
 
-/** What an answer has reported so far. */
+/** Reports of an answer so far. */
 class ImagesUsed {
   readonly #attempt: Attempt;
   #images = 0;

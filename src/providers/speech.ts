@@ -161,7 +161,7 @@ const SOUND_BYTES: Readonly<Record<string, number>> = {
   pcm: 48_000,
 };
 
-/** What an answer has reported so far; without a report, tokens are estimated by the sound. */
+/** Reports of an answer so far; without one, tokens are estimated by the sound. */
 class SpeechUsed {
   readonly #attempt: Attempt;
   #bytes = 0;

@@ -258,6 +258,8 @@ const BASE_URLS: readonly [end: RegExp, protocol: Protocol | null, advice: strin
   [/\/completions$/, 'completions', withVersion('/completions')],
   [/\/responses$/, 'responses', withVersion('/responses')],
   [/\/embeddings$/, 'embeddings', withVersion('/embeddings')],
+  [/\/images\/generations$/, 'images', withVersion('/images/generations')],
+  [/\/audio\/speech$/, 'speech', withVersion('/audio/speech')],
   [
     /:(?:generateContent|streamGenerateContent|countTokens)$/,
     'gemini',

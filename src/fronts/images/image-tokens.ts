@@ -7,7 +7,7 @@ interface ImageRequest {
 }
 
 /**
- * Of gpt-image-1, gpt-image-1-mini and gpt-image-1.5 (https://platform.openai.com/docs/guides/image-generation, "Cost and latency",
+ * Tokens of gpt-image-1, gpt-image-1-mini and gpt-image-1.5 (https://platform.openai.com/docs/guides/image-generation, "Cost and latency",
  * 30 November 2026).
  */
 const TABLE: Readonly<Record<string, Readonly<Record<string, number>>>> = {

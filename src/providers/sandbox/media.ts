@@ -96,7 +96,7 @@ async function* tones(characters: readonly string[], samplesEach: number): Async
     );
 }
 
-/** Of uncompressed sound with one channel. */
+/** The head of a file with uncompressed sound of one channel. */
 function wavHead(soundBytes: number): Buffer {
   const head = Buffer.alloc(44);
   head.write('RIFF', 0, 'latin1');
