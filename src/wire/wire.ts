@@ -15,7 +15,7 @@ export {
   unfoldMessage,
 } from './fold-events.ts';
 export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
-export { type ImageSize, readImageSize } from './image-size.ts';
+export { type ImageSize, parseImageSize, readImageSize } from './image-size.ts';
 export { InnerJson } from './inner-json.ts';
 export { isLong, pauseAfter } from './long-texts.ts';
 export {

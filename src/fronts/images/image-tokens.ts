@@ -1,5 +1,7 @@
 // The most output tokens that an image of OpenAI's models can have. Pure.
 
+import { type ImageSize, parseImageSize } from '../../wire/wire.ts';
+
 interface ImageRequest {
   /** Such as "1024x1024"; null: chosen by the model. */
   size: string | null;
@@ -25,11 +27,6 @@ const PIXELS_MAX = EDGE_PIXELS_MAX * 2_160;
 /** The size with the most tokens: a square of as many pixels. */
 const LARGEST: ImageSize = { width: 2_880, height: 2_880 };
 
-interface ImageSize {
-  width: number;
-  height: number;
-}
-
 /** null: the size has no bound. Each partial image has 100 tokens more, by the same page. */
 export function imageTokensMost({ size, quality }: ImageRequest): number | null {
   const level = quality !== null && Object.hasOwn(PATCHES, quality) ? quality : DEAREST;
@@ -43,10 +40,10 @@ export function imageTokensMost({ size, quality }: ImageRequest): number | null 
 export const PARTIAL_IMAGE_TOKENS = 100;
 
 /** null: not a size that OpenAI's models make. */
-function readSize(size: string): ImageSize | null {
-  const [, width = 0, height = 0] = (/^(\d{1,4})x(\d{1,4})$/.exec(size) ?? []).map(Number);
-  const isMade = Math.min(width, height) > 0 && Math.max(width, height) <= EDGE_PIXELS_MAX;
-  return isMade && width * height <= PIXELS_MAX ? { width, height } : null;
+function readSize(text: string): ImageSize | null {
+  const size = parseImageSize(text);
+  if (size === null || Math.max(size.width, size.height) > EDGE_PIXELS_MAX) return null;
+  return size.width * size.height <= PIXELS_MAX ? size : null;
 }
 
 /** By the calculator for gpt-image-2 on the same page (https://community.openai.com/t/1382699, 5 June 2026). */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
-import { textOf } from '../../wire/wire.ts';
+import { type ImageSize, parseImageSize, textOf } from '../../wire/wire.ts';
 import { imagesReply, readImagesRequest } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
 import type { Attempt, ByteReply, OtherReply } from '../provider.ts';
@@ -26,10 +26,10 @@ export async function drawImages(attempt: Attempt, requestId: string): Promise<O
   return imagesReply(attempt, answer, JSON.stringify(answer), requestId);
 }
 
-function readSize(asked: string): { width: number; height: number; size: string } {
+function readSize(asked: string): ImageSize & { size: string } {
   const size = asked === '' || asked === 'auto' ? SIZE_DEFAULT : asked;
-  const [, width = 0, height = 0] = (/^(\d{1,4})x(\d{1,4})$/.exec(size) ?? []).map(Number);
-  if (Math.min(width, height) < 1 || Math.max(width, height) > EDGE_PIXELS_MAX)
+  const { width, height } = parseImageSize(size) ?? { width: 0, height: 0 };
+  if (width === 0 || Math.max(width, height) > EDGE_PIXELS_MAX)
     refuseField(
       'size',
       `Input should be "auto" or a width and a height of 1 to ${EDGE_PIXELS_MAX}, such as "1024x1024"`,

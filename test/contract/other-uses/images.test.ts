@@ -58,14 +58,12 @@ const world = await sharedWorld({
   providers: {
     draws: openAi(upstream.url),
     'draws-too': openAi(second.url, 'openai-responses'),
-    sandbox: { kind: 'sandbox' },
   },
   models: {
     'by-table': drawing({ units: { per_image: ROWS } }, 'draws'),
     flat: drawing({ units: { per_image: '0.04' } }, 'draws'),
     'by-tokens': drawing({ input: '5', units: { image_output: '40' } }, 'draws'),
     paired: drawing({ units: { per_image: '0.04' } }, 'draws', 'draws-too'),
-    'sandbox-image': { serves: 'images', price: { units: { per_image: '0.01' } }, routes: [{ provider: 'sandbox' }] },
   },
   groups: { halved: { models: ['*'], multiplier: '0.5' } },
 });

@@ -51,13 +51,11 @@ const world = await sharedWorld({
   providers: {
     speaks: openAi(upstream.url),
     'speaks-too': openAi(second.url, 'openai-responses'),
-    sandbox: { kind: 'sandbox' },
   },
   models: {
     'by-characters': speaking(BY_CHARACTERS, 'speaks'),
     'by-tokens': speaking({ input: '0.6', units: { audio_output: '12' } }, 'speaks'),
     paired: speaking(BY_CHARACTERS, 'speaks', 'speaks-too'),
-    'sandbox-speech': { serves: 'speech', price: BY_CHARACTERS, routes: [{ provider: 'sandbox' }] },
   },
   groups: { halved: { models: ['*'], multiplier: '0.5' } },
 });

@@ -344,8 +344,15 @@ test('draws an image, whole and in a stream, that a decoder reads', async () => 
   expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
   const [last] = events;
   expect(last?.b64_json).toBe(data[0]?.b64_json);
-  expect(pixelsOf(Buffer.from(data[1]?.b64_json ?? '', 'base64'))).toEqual({ width: 300, height: 200, bytes: 301 * 200 });
-  await expectMoney(world, caller, [{ endpoint: 'images', cost: '0.01' }, { cost: '0.02', units: { images: 2 } }]);
+  expect(pixelsOf(Buffer.from(data[1]?.b64_json ?? '', 'base64'))).toEqual({
+    width: 300,
+    height: 200,
+    bytes: 301 * 200,
+  });
+  await expectMoney(world, caller, [
+    { endpoint: 'images', cost: '0.01' },
+    { cost: '0.02', units: { images: 2 } },
+  ]);
 });
 
 /** The size of a PNG file of one byte for each pixel, and the bytes of its rows. Throws unless its checks are right. */
@@ -367,7 +374,10 @@ test('speaks, whole and in events', async () => {
   const { speech } = clientOf(caller.secret).audio;
   const asked = { model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!', response_format: 'wav' } as const;
   const whole = Buffer.from(await (await speech.create(asked)).arrayBuffer());
-  expect({ head: whole.toString('latin1', 0, 4), rate: whole.readUInt32LE(24) }).toEqual({ head: 'RIFF', rate: 16_000 });
+  expect({ head: whole.toString('latin1', 0, 4), rate: whole.readUInt32LE(24) }).toEqual({
+    head: 'RIFF',
+    rate: 16_000,
+  });
   expect(whole.readUInt32LE(40)).toBe(whole.length - 44);
   const streamed = await (await speech.create({ ...asked, stream_format: 'sse' })).text();
   const events = streamed.split('\n\n').filter((event) => event !== '');

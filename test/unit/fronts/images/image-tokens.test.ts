@@ -22,9 +22,12 @@ test.each([
   expect(imageTokensMost({ size, quality })).toBe(tokens);
 });
 
-test.each(['99999x99999', '3840x3840', '3856x16', '0x1024', '1K', 'x', '1024x1024x2'])('%s has no known most', (size) => {
-  expect(imageTokensMost({ size, quality: 'low' })).toBeNull();
-});
+test.each(['99999x99999', '3840x3840', '3856x16', '0x1024', '1K', 'x', '1024x1024x2'])(
+  '%s has no known most',
+  (size) => {
+    expect(imageTokensMost({ size, quality: 'low' })).toBeNull();
+  },
+);
 
 test('no size that is made has more tokens than the model may choose', () => {
   const most = imageTokensMost({ size: null, quality: 'high' }) as number;

@@ -200,7 +200,9 @@ export const drawing: Conversation = {
   upstream: [scripts.json(JSON.stringify({ created: 1_790_000_000, data: [{ b64_json: PNG }, { b64_json: PNG }] }))],
   check({ got, sent, records }) {
     expect(got.files).toEqual([PNG, PNG]);
-    expect(sent.map(({ json }) => [json['prompt'], json['n'], json['size']])).toEqual([['a red bicycle', 2, '1024x1024']]);
+    expect(sent.map(({ json }) => [json['prompt'], json['n'], json['size']])).toEqual([
+      ['a red bicycle', 2, '1024x1024'],
+    ]);
     // The file itself says its size.
     expectRecord(records, 1, { outcome: 'completed', endpoint: 'images', units: { images: 2 }, cost: '0.02' });
   },
