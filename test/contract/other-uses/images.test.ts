@@ -4,22 +4,29 @@ import { afterAll, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { expectError } from '../fronts/front-world.ts';
-import { type Caller, expectMoney, expectNoTrace, type Json, sharedWorld } from '../post-messages/world.ts';
+import {
+  type Caller,
+  expectMoney,
+  expectNoTrace,
+  type Json,
+  sharedWorld,
+  untilUnattended,
+} from '../post-messages/world.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const answers =
   (status: number, body: unknown): Script =>
   (answer) =>
     answer.send(status, JSON_HEADERS, typeof body === 'string' ? body : JSON.stringify(body));
-/** Server-sent events, each in a piece of its own, then the end, or a broken connection. */
+/** Server-sent events, each in a piece of its own, then the end; or a connection that breaks once `cut` is resolved. */
 const streams =
-  (events: Json[], isCut = false): Script =>
+  (events: Json[], cut: Promise<void> | null = null): Script =>
   async (answer) => {
     answer.begin(200, { 'content-type': 'text/event-stream' });
     for (const event of events) await answer.write(`event: ${event['type']}\ndata: ${JSON.stringify(event)}\n\n`);
-    await Bun.sleep(10); // so that they arrive before the end
-    if (isCut) answer.drop();
-    else answer.end();
+    await cut;
+    if (cut === null) answer.end();
+    else answer.drop();
   };
 
 /** The beginning of a PNG file of this size. */
@@ -295,9 +302,12 @@ test('a provider that does not stream is relayed as one event', async () => {
 
 test('a stream that breaks off is billed for its partial images', async () => {
   const caller = await world.makeKey();
-  upstream.play(streams([partial(0), partial(1)], true));
-  const reading = post(caller, STREAM).then((response) => response.text());
-  expect(await reading.catch(() => 'broken')).toBe('broken');
+  const received = Promise.withResolvers<void>();
+  upstream.play(streams([partial(0), partial(1)], received.promise));
+  const reader = (await post(caller, STREAM)).body?.getReader();
+  await reader?.read(); // the first event is sent once the second has arrived
+  received.resolve();
+  expect(await reader?.read().catch(() => 'broken')).toBe('broken');
   const [record] = await expectMoney(world, caller, [{ outcome: 'upstream_cut' }]);
   expect(record?.['units']).toEqual({ images: 0, output_image_tokens: 200 });
 });
@@ -325,7 +335,7 @@ test('a client that disconnects mid-stream pays for the image that was drawn', a
   const response = await post(caller, STREAM, {}, leaving.signal);
   await response.body?.getReader().read();
   leaving.abort();
-  await Bun.sleep(50);
+  await untilUnattended(world, 1);
   disconnected.resolve();
   await expectMoney(world, caller, [{ outcome: 'client_gone', cost: String((12 * 5 + 472 * 40) / 1e6) }]);
 });

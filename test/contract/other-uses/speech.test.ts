@@ -4,7 +4,14 @@ import { afterAll, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { expectError } from '../fronts/front-world.ts';
-import { type Caller, expectMoney, expectNoTrace, type Json, sharedWorld } from '../post-messages/world.ts';
+import {
+  type Caller,
+  expectMoney,
+  expectNoTrace,
+  type Json,
+  sharedWorld,
+  untilUnattended,
+} from '../post-messages/world.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const TEXT = 'Grüße 👋'; // eight bytes more than its seven code points
@@ -13,15 +20,16 @@ const SOUND = ['ID3first', 'second', 'third'].map((text) => Buffer.from(text));
 const WHOLE = Buffer.concat(SOUND);
 
 const sounds =
-  (contentType = 'audio/mpeg', isCut = false): Script =>
+  (contentType = 'audio/mpeg', cut: Promise<void> | null = null): Script =>
   async (answer) => {
     answer.begin(200, { 'content-type': contentType });
     for (const piece of SOUND) {
       await answer.write(piece);
       await Bun.sleep(5); // so that each is a chunk
     }
-    if (isCut) answer.drop();
-    else answer.end();
+    await cut;
+    if (cut === null) answer.end();
+    else answer.drop();
   };
 const DONE: Json = {
   type: 'speech.audio.done',
@@ -29,13 +37,13 @@ const DONE: Json = {
 };
 const EVENTS = [...SOUND.map((piece) => ({ type: 'speech.audio.delta', audio: piece.toString('base64') })), DONE];
 const streams =
-  (events: readonly Json[], isCut = false): Script =>
+  (events: readonly Json[], cut: Promise<void> | null = null): Script =>
   async (answer) => {
     answer.begin(200, { 'content-type': 'text/event-stream' });
     for (const event of events) await answer.write(`data: ${JSON.stringify(event)}\n\n`);
-    await Bun.sleep(10); // so that they arrive before the end
-    if (isCut) answer.drop();
-    else answer.end();
+    await cut;
+    if (cut === null) answer.end();
+    else answer.drop();
   };
 
 const upstream = await startScriptedUpstream(sounds());
@@ -209,21 +217,28 @@ test('another provider speaks before the first byte, at the multiplier of the gr
   await expectMoney(world, caller, [{ provider: 'speaks-too', cost: '0.0000525' }]);
 });
 
-test('sound that breaks off is billed by its text', async () => {
+test.each([
+  ['sound that breaks off is billed by its text', 'by-characters', sounds.bind(null, 'audio/mpeg'), { cost: COST }],
+  [
+    'events that break off are billed by the sound so far',
+    'by-tokens',
+    streams.bind(null, EVENTS.slice(0, -1)),
+    { units: { output_audio_tokens: 1 } },
+  ],
+])('%s', async (_, model, script, billed) => {
   const caller = await world.makeKey();
-  upstream.play(sounds('audio/mpeg', true));
-  const reading = post(caller, {}).then(bytesOf);
-  expect(await reading.then(String, () => 'broken')).toBe('broken');
-  await expectMoney(world, caller, [{ outcome: 'upstream_cut', cost: COST }]);
+  const received = Promise.withResolvers<void>();
+  upstream.play(script(received.promise));
+  const reader = (await post(caller, { model })).body?.getReader();
+  await reader?.read(); // the first sound is sent once the second has arrived
+  received.resolve();
+  expect(await drain(reader).catch(() => 'broken')).toBe('broken');
+  await expectMoney(world, caller, [{ outcome: 'upstream_cut', ...billed }]);
 });
 
-test('events that break off are billed by the sound so far', async () => {
-  const caller = await world.makeKey();
-  upstream.play(streams(EVENTS.slice(0, -1), true));
-  const reading = post(caller, { model: 'by-tokens' }).then(bytesOf);
-  expect(await reading.then(String, () => 'broken')).toBe('broken');
-  await expectMoney(world, caller, [{ outcome: 'upstream_cut', units: { output_audio_tokens: 1 } }]);
-});
+async function drain(reader: { read(): Promise<{ done: boolean }> } | undefined): Promise<void> {
+  while ((await reader?.read())?.done === false);
+}
 
 test('a client that disconnects pays what its end reports', async () => {
   const caller = await world.makeKey();
@@ -239,7 +254,7 @@ test('a client that disconnects pays what its end reports', async () => {
   const response = await post(caller, { model: 'by-tokens' }, {}, leaving.signal);
   await response.body?.getReader().read();
   leaving.abort();
-  await Bun.sleep(50);
+  await untilUnattended(world, 1);
   disconnected.resolve();
   await expectMoney(world, caller, [{ outcome: 'client_gone', cost: BY_TOKENS }]);
 });
@@ -265,14 +280,11 @@ test('a revoked key gets no more sound', async () => {
   const revoked = Promise.withResolvers<void>();
   upstream.play(async (answer) => {
     answer.begin(200, { 'content-type': 'audio/mpeg' });
-    await answer.write('one');
-    await Bun.sleep(10);
-    await answer.write('two');
-    await revoked.promise;
-    for (let count = 0; count < 3; count++) {
+    for (let isRevoked = false; !isRevoked && !answer.isGone; ) {
       await answer.write('more');
-      await Bun.sleep(10);
+      isRevoked = await Promise.race([revoked.promise.then(() => true), Bun.sleep(5).then(() => false)]);
     }
+    await answer.write('the last');
     answer.end();
   });
   const response = await post(caller, {});
