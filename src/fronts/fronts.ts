@@ -5,7 +5,7 @@ import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
-import { gemini } from './gemini/gemini.ts';
+import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
 import { images } from './images/images.ts';
 import { moderations } from './moderations/moderations.ts';
 import { rerank } from './rerank/rerank.ts';
@@ -21,9 +21,10 @@ export { translateBody } from './translate-body.ts';
 const fronts: readonly Front[] = [
   chatCompletions,
   responses,
+  embeddings,
+  geminiEmbeddings,
   gemini,
   completions,
-  embeddings,
   rerank,
   moderations,
   images,
