@@ -321,10 +321,16 @@ export class OpenAttempt {
 
   /** A provider may count the prompt only at the end, or never. Without room to keep it, it is counted now. */
   #keepPrompt(request: MessageRequest): void {
+    if (servesOf(request.protocol) !== 'messages' && this.#isPromptFree()) return; // its tokens are estimated
     if (this.#uncountedPrompt !== null || this.#promptCount !== null || this.#counter.reportedPrompt() !== null) return;
     const { uncountedPrompts } = this.#gateway.running;
     if (uncountedPrompts.take(this.admitted.caller.account.id, request.bytes) === null) this.#uncountedPrompt = request;
     else this.#promptCount = countPromptAfterEnd(this.#gateway, this, request).catch(() => null);
+  }
+
+  #isPromptFree(): boolean {
+    const prices = [this.admitted.offer.model.price, this.target.route.cost];
+    return prices.every((price) => (price?.standard.input ?? 0n) === 0n);
   }
 
   dropPrompt(): void {

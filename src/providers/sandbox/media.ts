@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
+import { ownTurn } from '../../base/timers.ts';
 import { type ImageSize, parseImageSize, textOf } from '../../wire/wire.ts';
 import { imagesReply, readImagesRequest } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
@@ -78,29 +79,33 @@ function pngChunk(type: string, content: Buffer): Buffer {
 const SAMPLE_RATE = 16_000;
 const SAMPLE_BYTES = 2;
 const CHARACTER_SAMPLES = 960; // 60 ms
-const WAV_BYTES_MAX = 0xffff_ffff;
 const CHARACTERS_PER_CHUNK = 64;
+const CHARACTERS_MAX = 4_096; // as at OpenAI
 
 /** A tone for each character. */
 export async function speak(attempt: Attempt, requestId: string): Promise<ByteReply> {
   const { input, fields } = readSpeechRequest(attempt);
+  const characters = [...input];
+  if (characters.length > CHARACTERS_MAX)
+    refuseField('input', `String should have at most ${CHARACTERS_MAX} characters`);
   const speed = typeof fields['speed'] === 'number' ? fields['speed'] : 1;
-  return soundReply(attempt, tones([...input], Math.round(CHARACTER_SAMPLES / speed)), 'audio/wav', requestId);
+  return soundReply(attempt, tones(characters, Math.round(CHARACTER_SAMPLES / speed)), 'audio/wav', requestId);
 }
 
 async function* tones(characters: readonly string[], samplesEach: number): AsyncGenerator<Uint8Array, void> {
-  yield wavHead(Math.min(characters.length * samplesEach * SAMPLE_BYTES, WAV_BYTES_MAX));
-  for (let from = 0; from < characters.length; from += CHARACTERS_PER_CHUNK)
-    yield Buffer.concat(
-      characters.slice(from, from + CHARACTERS_PER_CHUNK).map((character) => tone(character, samplesEach)),
-    );
+  yield wavHead(characters.length * samplesEach * SAMPLE_BYTES);
+  for (let from = 0; from < characters.length; from += CHARACTERS_PER_CHUNK) {
+    const spoken = characters.slice(from, from + CHARACTERS_PER_CHUNK);
+    yield Buffer.concat(spoken.map((character) => tone(character, samplesEach)));
+    await ownTurn();
+  }
 }
 
 /** The head of a file with uncompressed sound of one channel. */
 function wavHead(soundBytes: number): Buffer {
   const head = Buffer.alloc(44);
   head.write('RIFF', 0, 'latin1');
-  head.writeUInt32LE(Math.min(soundBytes + head.length - 8, WAV_BYTES_MAX), 4);
+  head.writeUInt32LE(soundBytes + head.length - 8, 4);
   head.write('WAVEfmt ', 8, 'latin1');
   head.writeUInt32LE(16, 16); // bytes of the format
   head.writeUInt16LE(1, 20);

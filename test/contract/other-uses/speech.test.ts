@@ -316,7 +316,10 @@ test('the sandbox speaks a WAV file whose length follows the text', async () => 
   expect((await speak('a'.repeat(100))).length - 44).toBe(100 * bytesEach);
   expect((await speak('Hi', 2)).length - 44).toBe(bytesEach);
   expect(await speak('Hi')).toEqual(short);
+  const long = await post(caller, { model: 'sandbox-speech', input: 'a'.repeat(4_097) });
+  await expectError(chatCompletions, long, 'upstream_rejected', 'input');
   await expectMoney(world, caller, [
+    { cost: '0' },
     { cost: '0.00003' },
     { cost: '0.00003' },
     { cost: '0.0015', units: { characters: 100 } },
