@@ -2,6 +2,8 @@
 // Amounts are decimal strings in USD, times ISO 8601, ids as in the admin API. Data never has a secret.
 
 import { z } from 'zod';
+import { showDay, showTime } from '../base/clock.ts';
+import { showUsd } from '../base/money.ts';
 
 export type Severity = 'info' | 'warning' | 'error';
 
@@ -26,6 +28,7 @@ function define<Shape extends z.ZodRawShape>({ isSecurity, data, ...rest }: Even
 
 const amount = z.string().describe('USD, as a decimal string.');
 const exactAmount = z.string().describe('USD, as an exact decimal string.');
+const bonus = amount.optional();
 const count = z.int().min(0);
 const time = z.iso.datetime();
 const id = z.string();
@@ -43,7 +46,7 @@ const money = {
     severity: 'warning',
     audience: 'account',
     data: { threshold: amount, available: amount },
-    describe: (data) => `The balance fell below ${data.threshold} USD: ${data.available} USD are available.`,
+    describe: (data) => `The balance fell below ${showUsd(data.threshold)}: ${showUsd(data.available)} is available.`,
   }),
   'balance.exhausted': define({
     title: 'Balance exhausted',
@@ -57,7 +60,7 @@ const money = {
     severity: 'warning',
     audience: 'account',
     data: { percent, used: amount, allowance: amount, period },
-    describe: (data) => `${data.percent} % of the allowance of ${data.allowance} USD (${data.period}) are used.`,
+    describe: (data) => `${data.percent} % of the allowance of ${showUsd(data.allowance)} (${data.period}) are used.`,
   }),
   'quota.used': define({
     title: 'Quota of a key used',
@@ -65,7 +68,7 @@ const money = {
     audience: 'account',
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
-      `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+      `${data.percent} % of the quota of ${showUsd(data.quota)} (${data.period}) of the key ${data.key} are used.`,
   }),
   'budget.used': define({
     title: 'Budget of a person used',
@@ -81,7 +84,7 @@ const money = {
       resets_at: z.string().nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
+      `${data.percent} % of the budget of ${showUsd(data.budget)} (${data.window}) of the person ${data.person} are used.`,
   }),
   'budget.burning': define({
     title: 'Budget used up too fast',
@@ -101,7 +104,7 @@ const money = {
       resets_at: time,
     },
     describe: (data) =>
-      `${data.spent} USD were used in ${data.minutes} minutes of the ${burningName(data)} of ${data.amount} USD (${data.window}): at this speed it is used up at ${data.exhausted_at}, before it begins anew at ${data.resets_at}.`,
+      `${showUsd(data.spent)} was used in ${data.minutes} minutes of the ${burningName(data)} of ${showUsd(data.amount)} (${data.window}): at this speed, it is used up at ${showTime(data.exhausted_at)}, before it begins anew at ${showTime(data.resets_at)}.`,
   }),
   'plan_window.used': define({
     title: 'Plan allowance used',
@@ -116,7 +119,7 @@ const money = {
       resets_at: time.nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${data.limit} USD) are used.`,
+      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${showUsd(data.limit)}) are used.`,
   }),
   'spend.unusual': define({
     title: 'Unusual spending',
@@ -127,14 +130,15 @@ const money = {
       spent: amount,
       usual: amount.describe('USD that the account usually spends in a day, by its own past.'),
     },
-    describe: (data) => `${data.spent} USD were spent on ${data.day}; a usual day is ${data.usual} USD.`,
+    describe: (data) =>
+      `${showUsd(data.spent)} was spent on ${showDay(data.day)}; a usual day is ${showUsd(data.usual)}.`,
   }),
   'message.written_off': define({
     title: 'Cost written off',
     severity: 'warning',
     audience: 'installation',
     data: { request: id, key: id, amount },
-    describe: (data) => `${data.amount} USD of the message ${data.request} could not be paid and were written off.`,
+    describe: (data) => `${showUsd(data.amount)} of the message ${data.request} could not be paid and was written off.`,
   }),
 } as const;
 
@@ -143,16 +147,16 @@ const payments = {
     title: 'Payment received',
     severity: 'info',
     audience: 'account',
-    data: { ...payment, amount },
+    data: { ...payment, amount, bonus: bonus.describe('USD that were credited as a bonus beside it.') },
     describe: (data) =>
-      `${data.amount} USD were ${isOfPlan(data) ? 'paid for a plan' : 'paid and credited'} (${data.payment}).`,
+      `${showUsd(data.amount)} was ${isOfPlan(data) ? 'paid for a plan' : 'paid and credited'}${withBonus(data)} (${data.payment}).`,
   }),
   'payment.failed': define({
     title: 'Payment failed',
     severity: 'warning',
     audience: 'account',
     data: { ...payment, amount, failure: z.string().nullable() },
-    describe: (data) => `The payment ${data.payment} of ${data.amount} USD failed${because(data.failure)}.`,
+    describe: (data) => `The payment ${data.payment} of ${showUsd(data.amount)} failed${because(data.failure)}.`,
   }),
   'payment.refunded': define({
     title: 'Payment refunded',
@@ -163,25 +167,30 @@ const payments = {
       amount: amount.describe('USD that were taken back from the balance now.'),
       refunded: amount.describe('USD that were refunded of this payment in all.'),
       debt: amount.describe('USD that the account owes beyond its floor.'),
+      bonus: bonus.describe('USD of its bonus that were taken back now.'),
     },
-    describe: (data) =>
-      `The payment ${data.payment} was refunded: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
+    describe: (data) => `The payment ${data.payment} was refunded: ${takenBack(data)}.`,
   }),
   'payment.disputed': define({
     title: 'Payment disputed',
     severity: 'error',
     audience: 'account',
-    data: { ...payment, amount: amount.describe('USD that were taken back now.'), disputed: amount, debt: amount },
-    describe: (data) =>
-      `The payment ${data.payment} was disputed: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
+    data: {
+      ...payment,
+      amount: amount.describe('USD that were taken back now.'),
+      disputed: amount,
+      debt: amount,
+      bonus,
+    },
+    describe: (data) => `The payment ${data.payment} was disputed: ${takenBack(data)}.`,
   }),
   'payment.restored': define({
     title: 'Dispute closed',
     severity: 'info',
     audience: 'account',
-    data: { ...payment, amount: amount.describe('USD that were credited again.') },
+    data: { ...payment, amount: amount.describe('USD that were credited again.'), bonus },
     describe: (data) =>
-      `The dispute of ${data.payment} was closed: ${data.amount} USD were ${isOfPlan(data) ? 'returned' : 'credited again'}.`,
+      `The dispute of ${data.payment} was closed: ${showUsd(data.amount)} was ${isOfPlan(data) ? 'returned' : 'credited again'}${withBonus(data)}.`,
   }),
   'payment.mismatched': define({
     title: 'Payment does not match',
@@ -194,15 +203,15 @@ const payments = {
     title: 'Auto-recharge succeeded',
     severity: 'info',
     audience: 'account',
-    data: { payment: id, amount },
-    describe: (data) => `The balance was recharged automatically by ${data.amount} USD.`,
+    data: { payment: id, amount, bonus },
+    describe: (data) => `The balance was recharged automatically by ${showUsd(data.amount)}${withBonus(data)}.`,
   }),
   'recharge.failed': define({
     title: 'Auto-recharge failed',
     severity: 'error',
     audience: 'account',
     data: { payment: id, amount, failure: z.string().nullable() },
-    describe: (data) => `The automatic recharge of ${data.amount} USD failed${because(data.failure)}.`,
+    describe: (data) => `The automatic recharge of ${showUsd(data.amount)} failed${because(data.failure)}.`,
   }),
   'recharge.limited': define({
     title: 'Auto-recharge limit reached',
@@ -224,7 +233,7 @@ const payments = {
     severity: 'info',
     audience: 'account',
     data: { batch: id, amount },
-    describe: (data) => `A code of ${data.amount} USD was redeemed.`,
+    describe: (data) => `A code of ${showUsd(data.amount)} was redeemed.`,
   }),
 } as const;
 
@@ -248,14 +257,14 @@ const plans = {
     severity: 'info',
     audience: 'account',
     data: { plan: z.string(), paid_until: time },
-    describe: (data) => `The plan ${data.plan} is paid until ${data.paid_until}.`,
+    describe: (data) => `The plan ${data.plan} is paid until ${showTime(data.paid_until)}.`,
   }),
   'plan.ending': define({
     title: 'Plan ends soon',
     severity: 'warning',
     audience: 'account',
     data: { plan: z.string(), ends_at: time },
-    describe: (data) => `The plan ${data.plan} ends at ${data.ends_at}.`,
+    describe: (data) => `The plan ${data.plan} ends at ${showTime(data.ends_at)}.`,
   }),
   'plan.ended': define({
     title: 'Plan ended',
@@ -277,7 +286,7 @@ const plans = {
     audience: 'account',
     data: { plan: z.string(), ends_at: time.nullable() },
     describe: (data) =>
-      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${data.ends_at}`}.`,
+      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${showTime(data.ends_at)}`}.`,
   }),
 } as const;
 
@@ -303,7 +312,7 @@ const access = {
     severity: 'warning',
     audience: 'account',
     data: { ...key, expires_at: time },
-    describe: (data) => `The key ${named(data)} expires at ${data.expires_at}.`,
+    describe: (data) => `The key ${named(data)} expires at ${showTime(data.expires_at)}.`,
   }),
   'key.disabled': define({
     title: 'Key disabled',
@@ -342,7 +351,7 @@ const access = {
     severity: 'info',
     audience: 'installation',
     data: { name: z.string(), email: z.string(), credit: amount },
-    describe: (data) => `${data.email} signed up; the account got ${data.credit} USD.`,
+    describe: (data) => `${data.email} signed up; the account got ${showUsd(data.credit)}.`,
   }),
   'sign_up.limited': define({
     title: 'Limit of sign-ups reached',
@@ -372,14 +381,14 @@ const service = {
     severity: 'error',
     audience: 'installation',
     data: { provider: z.string(), since: time },
-    describe: (data) => `All routes of the provider ${data.provider} fail since ${data.since}.`,
+    describe: (data) => `All routes of the provider ${data.provider} fail since ${showTime(data.since)}.`,
   }),
   'provider.recovered': define({
     title: 'Provider recovered',
     severity: 'info',
     audience: 'installation',
     data: { provider: z.string(), since: time.describe('When it began to fail.') },
-    describe: (data) => `The provider ${data.provider} answers again; it failed since ${data.since}.`,
+    describe: (data) => `The provider ${data.provider} answers again; it failed since ${showTime(data.since)}.`,
   }),
   'export.failed': define({
     title: 'Export failed',
@@ -410,7 +419,7 @@ const service = {
         .describe('What explains the difference; they add up to it.'),
     },
     describe: (data) =>
-      `The bill of ${data.provider} for ${data.day} is ${data.billed} USD; ${data.recorded} USD were recorded. The difference is ${data.difference} USD.`,
+      `The bill of ${data.provider} for ${showDay(data.day)} is ${showUsd(data.billed)}; ${showUsd(data.recorded)} was recorded. The difference is ${showUsd(data.difference)}.`,
   }),
   'price.scheduled': define({
     title: 'Price scheduled',
@@ -418,7 +427,7 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it takes effect.'), actor },
     describe: (data) =>
-      `A price of the model ${data.model} was scheduled for ${data.from} by ${actorName(data.actor)}.`,
+      `A price of the model ${data.model} was scheduled for ${showTime(data.from)} by ${actorName(data.actor)}.`,
   }),
   'price.canceled': define({
     title: 'Scheduled price canceled',
@@ -426,14 +435,14 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it would have taken effect.'), actor },
     describe: (data) =>
-      `The price of the model ${data.model} that was scheduled for ${data.from} was canceled by ${actorName(data.actor)}.`,
+      `The price of the model ${data.model} that was scheduled for ${showTime(data.from)} was canceled by ${actorName(data.actor)}.`,
   }),
   'price.changed': define({
     title: 'Price changed',
     severity: 'info',
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it took effect.') },
-    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${data.from}.`,
+    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${showTime(data.from)}.`,
   }),
   'backup.failed': define({
     title: 'Backup failed',
@@ -494,12 +503,23 @@ function isOfPlan({ kind }: { kind: string }): boolean {
   return kind === 'subscription';
 }
 
+function withBonus({ bonus: credited }: { bonus?: string | undefined }): string {
+  return credited === undefined ? '' : `, with a bonus of ${showUsd(credited)}`;
+}
+
+/** Said of a refund or a dispute. */
+function takenBack(data: { kind: string; amount: string; debt: string; bonus?: string | undefined }): string {
+  const ofBonus = data.bonus === undefined ? '' : ` and ${showUsd(data.bonus)} of its bonus`;
+  const verb = ofBonus === '' ? 'was' : 'were';
+  return `${showUsd(data.amount)}${ofBonus} ${verb} taken from ${paidBy(data)}${owing(data.debt)}`;
+}
+
 function paidBy(paid: { kind: string }): string {
   return isOfPlan(paid) ? 'what was paid for a plan' : 'the balance';
 }
 
 function owing(debt: string): string {
-  return debt === '0' ? '' : `, and ${debt} USD are owed`;
+  return debt === '0' ? '' : `, and ${showUsd(debt)} is owed`;
 }
 
 function named({ key: keyId, name }: { key: string; name: string }): string {

@@ -182,6 +182,9 @@ export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (ki
 /** The balance change of the entry's account. */
 export const CHANGE = changeOf('account_id');
 
+/** An entry of a bonus, by its reference. */
+export const IS_BONUS = "kind = 'promotion' AND substr(reference, 1, 10) = 'bonus:pay_'";
+
 /** The change of a party by an entry. `party` is its number or a column. */
 export function changeOf(party: number | string): string {
   return `CASE WHEN credit = ${party} THEN amount WHEN debit = ${party} THEN -amount ELSE 0 END`;

@@ -109,12 +109,13 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-/** Signs the changes between the two balances, and omits refunds and corrections of zero. */
+/** Signs the changes between the two balances, and omits bonuses, refunds and corrections of zero. */
 function Sums({ statement }: { statement: StatementShape }) {
-  const { opening_balance: opening, closing_balance: closing, credited, used, refunded, corrected } = statement;
+  const { opening_balance: opening, closing_balance: closing, used, refunded, corrected } = statement;
   const moves: [string, string][] = [
-    ['Credits', credited],
+    ['Credits', usdOf(nanoOf(statement.credited) - nanoOf(statement.bonus))],
     ['Usage', negated(used)],
+    ['Bonus', statement.bonus],
     ['Refunds', refunded],
     ['Corrections', corrected],
   ];

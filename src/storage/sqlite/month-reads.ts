@@ -14,7 +14,7 @@ import {
   makeAccountMonth,
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
-import { BALANCE_PAID, CHANGE } from '../tables.ts';
+import { BALANCE_PAID, CHANGE, IS_BONUS } from '../tables.ts';
 import { groupColumns, readByTag, readTotal, SUMS, TAGS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { prepareText } from './statements.ts';
 
@@ -85,6 +85,11 @@ function prepareMonth(database: Database) {
       `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(change), 0) AS text) AS change
        FROM (SELECT ${CHANGE} AS change ${seldom} LIMIT $5)`,
     ),
+    bonus: prepareText(
+      database,
+      `SELECT CAST(COALESCE(SUM(change), 0) AS text) AS change
+       FROM (SELECT ${CHANGE} AS change ${seldom} AND ${IS_BONUS} LIMIT $5)`,
+    ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
     company: prepareText(
@@ -115,7 +120,7 @@ function readSeldom(
   statements: Statements,
   { account, sinceMs, untilMs, entriesMax }: MonthQuestion,
   rowsMax: number,
-): Pick<MonthParts, 'kinds' | 'entries'> {
+): Pick<MonthParts, 'kinds' | 'bonus' | 'entries'> {
   const kinds = besideUsageKinds.map((kind) => {
     const row = statements.kind.get(account, kind, sinceMs, untilMs, rowsMax + 1) as { count: number; change: string };
     if (row.count > rowsMax) throw tooManyTotals();
@@ -124,7 +129,8 @@ function readSeldom(
   const entries = besideUsageKinds.flatMap((kind) =>
     (statements.newest.all(account, kind, sinceMs, untilMs, entriesMax + 1) as EntryTable[]).map(readEntry),
   );
-  return { kinds, entries };
+  const bonus = statements.bonus.get(account, 'promotion', sinceMs, untilMs, rowsMax) as { change: string };
+  return { kinds, bonus: BigInt(bonus.change), entries };
 }
 
 function readGroups(

@@ -124,6 +124,19 @@ function boundaryTests(open: OpenStores): void {
     expect(sums(month)).toEqual([0n, 103n, 15n, 6n, 0n, 94n]);
   });
 
+  test('bonuses of payments are a part of the credits of their own, less what was taken back', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const bonus = (version: number, amount: number) =>
+      bench.credit(amount, { source: 'promotion', reference: `bonus:pay_1:${version}` });
+    await bench.credit(7, { source: 'promotion', reference: 'bonus: of summer' });
+    await bonus(1, 30);
+    await bonus(2, -10);
+    bench.clock.advance(DECEMBER - START_MS);
+    await bonus(3, -5);
+    const [november, december] = [await readMonth(bench, NOVEMBER), await readMonth(bench, DECEMBER)];
+    expect([november.bonus, november.credited, december.bonus, december.credited]).toEqual([20n, 127n, -5n, -5n]);
+  });
+
   test('an unknown account has no months, and each account has its own', async () => {
     await using bench = await openWorkbench(open, 100);
     const other = await bench.addAccount(7);
