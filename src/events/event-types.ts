@@ -40,6 +40,20 @@ const payment = { payment: id, kind: paymentKind };
 const key = { key: id, name: z.string(), prefix: z.string() };
 const actor = z.string().describe('Who made the change: "tok_…", "person_…", "local" or "start".');
 
+const incident = {
+  incident: id,
+  kind: z.string().describe('As in the list of incidents.'),
+  severity: z.enum(['warning', 'critical']),
+  since: time.describe('When the problem began, as far as it is known.'),
+  model: z.string().nullable(),
+  provider: z.string().nullable().describe('null in incidents of accounts.'),
+  key: id.nullable(),
+  subject: z.string().nullable().describe('The name of a destination, an export, a credential, a task or a signal.'),
+  cause: z.string().nullable().describe('The fault of the provider, or the error code of the refusals.'),
+  message: z.string().nullable().describe('What the provider or the service said last.'),
+  requests: count.nullable().describe('Requests that were affected so far; null: not counted.'),
+};
+
 const money = {
   'balance.low': define({
     title: 'Balance low',
@@ -376,6 +390,21 @@ const service = {
     describe: (data) =>
       `${data.count} requests ${data.key === null ? '' : `of the key ${data.key} `}were rejected within ${data.minutes} minutes (${data.code}).`,
   }),
+  'incident.opened': define({
+    title: 'Incident opened',
+    severity: 'error',
+    audience: 'account',
+    data: incident,
+    describe: (data) => `${incidentWords(data, false)} since ${showTime(data.since)}${sayingOf(data)}.`,
+  }),
+  'incident.ended': define({
+    title: 'Incident ended',
+    severity: 'info',
+    audience: 'account',
+    data: { ...incident, ended_at: time },
+    describe: (data) =>
+      `${incidentWords(data, true)} from ${showTime(data.since)} to ${showTime(data.ended_at)}; this is over.`,
+  }),
   'provider.failing': define({
     title: 'Provider failing',
     severity: 'error',
@@ -487,6 +516,53 @@ function burningName({ limit, key: keyId, person }: Record<'limit', string> & Re
   if (limit === 'quota') return `quota of the key ${keyId}`;
   if (limit === 'budget') return `budget of the person ${person}`;
   return limit === 'allowance' ? 'allowance' : 'allowance of the plan';
+}
+
+interface IncidentData extends Record<'kind', string> {
+  model: string | null;
+  provider: string | null;
+  key: string | null;
+  subject: string | null;
+  cause: string | null;
+  message: string | null;
+}
+
+/** The problem of each kind of incident: who, and what they do now and did then. */
+const INCIDENT_WORDS: Readonly<Record<string, (data: IncidentData) => readonly [string, string, string]>> = {
+  model_failing: ({ model }) => [`Requests of the model ${model}`, 'have failed', 'failed'],
+  provider_failing: ({ provider }) => [`Requests to the provider ${provider}`, 'have failed', 'failed'],
+  route_failing: ({ model, provider }) => [`The route of ${model} to ${provider}`, 'has failed', 'failed'],
+  account_refused: (data) => [`Requests of the account${codeOf(data)}`, 'have been refused', 'were refused'],
+  key_refused: (data) => [`Requests of the key ${data.key}${codeOf(data)}`, 'have been refused', 'were refused'],
+  requests_rejected: (data) => [`Many requests${codeOf(data)}`, 'have been rejected', 'were rejected'],
+  credential_unreadable: ({ subject, provider }) => [
+    `The credential ${subject} of the provider ${provider}`,
+    'has been unreadable',
+    'was unreadable',
+  ],
+  destination_failing: ({ subject }) => [`The destination ${subject}`, 'has failed', 'failed'],
+  mail_failing: () => ['Mail', 'has failed', 'failed'],
+  recharge_failing: () => ['Automatic recharges', 'have failed', 'failed'],
+  export_failing: ({ subject }) => [`The export ${subject}`, 'has failed', 'failed'],
+  backup_failing: () => ['Backups', 'have failed', 'failed'],
+  task_failing: ({ subject }) => [`The background task ${subject}`, 'has failed', 'failed'],
+  telemetry_failing: ({ subject }) => [`Telemetry (${subject})`, 'has failed', 'failed'],
+  negative_margin: ({ model }) => [`The model ${model}`, 'has been sold below its cost', 'was sold below its cost'],
+  prices_outdated: ({ subject }) => [`The price list of ${subject}`, 'has been outdated', 'was outdated'],
+};
+
+function codeOf({ cause }: IncidentData): string {
+  return cause === null ? '' : ` (${cause})`;
+}
+
+function incidentWords(data: IncidentData & { kind: string }, isOver: boolean): string {
+  const words = Object.hasOwn(INCIDENT_WORDS, data.kind) ? INCIDENT_WORDS[data.kind]?.(data) : undefined;
+  const [who, now, then] = words ?? [`“${data.kind}”`, 'has been a problem', 'was a problem'];
+  return `${who} ${isOver ? then : now}`;
+}
+
+function sayingOf({ message }: IncidentData): string {
+  return message === null ? '' : `: ${message.replace(/\.$/, '')}`;
 }
 
 function because(failure: string | null): string {

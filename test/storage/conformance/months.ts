@@ -124,6 +124,17 @@ function boundaryTests(open: OpenStores): void {
     expect(sums(month)).toEqual([0n, 103n, 15n, 6n, 0n, 94n]);
   });
 
+  test('an unknown account has no months, and each account has its own', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const other = await bench.addAccount(7);
+    expect(sums(await readMonth(bench, NOVEMBER, { account: other }))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
+    const most = { messagesMax: 5, entriesMax: 5, groupsMax: 2, below: [], tagName: null };
+    const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, ...most };
+    expect(await bench.stores.ledger.readMonth(question)).toBeNull();
+  });
+}
+
+function paidTests(open: OpenStores): void {
   test('bonuses of payments are a part of the credits of their own, less what was taken back', async () => {
     await using bench = await openWorkbench(open, 100);
     const bonus = (version: number, amount: number) =>
@@ -137,17 +148,6 @@ function boundaryTests(open: OpenStores): void {
     expect([november.bonus, november.credited, december.bonus, december.credited]).toEqual([20n, 127n, -5n, -5n]);
   });
 
-  test('an unknown account has no months, and each account has its own', async () => {
-    await using bench = await openWorkbench(open, 100);
-    const other = await bench.addAccount(7);
-    expect(sums(await readMonth(bench, NOVEMBER, { account: other }))).toEqual([0n, 7n, 0n, 0n, 0n, 7n]);
-    const most = { messagesMax: 5, entriesMax: 5, groupsMax: 2, below: [], tagName: null };
-    const question = { account: 4711, sinceMs: NOVEMBER, untilMs: DECEMBER, ...most };
-    expect(await bench.stores.ledger.readMonth(question)).toBeNull();
-  });
-}
-
-function paidTests(open: OpenStores): void {
   test('what the balance paid each day is without what a plan paid, and later refunds and corrections leave it', async () => {
     await using bench = await openWorkbench(open, 1000);
     const plan = { name: 'basic', windows: [{ length: 'month', limit: 100 }] as const, groups: null };

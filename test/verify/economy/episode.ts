@@ -31,7 +31,7 @@ export interface Facts {
   /** Messages that ran when the service ended all. */
   drained: Set<ClientMessage>;
   plansSet: { by: AccountName; plan: PlanName; atMs: number }[];
-  /** What Stripe's books are worth to an account after each of its payments and reversals. */
+  /** Worth of Stripe's books to an account after each of its payments and reversals. */
   paid: { by: AccountName; atMs: number; epochMs: number; books: TillBooks }[];
   /** The first rule that was broken. */
   finding: string | null;
