@@ -89,7 +89,7 @@ export function storableMessage({ code, message }: Pick<TurnpikeError, 'code' | 
   return QUOTING.includes(code) ? '' : message;
 }
 
-/** Whose limit refused a request; "held": only messages in progress stand in its way. */
+/** Owners of a limit that refused a request; "held": only messages in progress stand in its way. */
 export const limitScopes = ['account', 'account_held', 'key', 'key_held'] as const;
 export type LimitScope = (typeof limitScopes)[number];
 

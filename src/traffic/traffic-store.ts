@@ -18,7 +18,7 @@ export interface RefusalCount {
   lastAtMs: number;
   /** Message of the last one, shortened. May have text of a client, but no secret. */
   message: string;
-  /** Whose limit refused the last one; absent: none. */
+  /** Scope of the limit that refused the last one; absent: none did. */
   scope?: LimitScope;
 }
 
