@@ -4,6 +4,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { parseId } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
+import type { LimitScope } from '../../../src/errors.ts';
 import { IncidentWatch, NodeIncidents } from '../../../src/server/watch-incidents.ts';
 import { RouteCounter } from '../../../src/traffic/traffic.ts';
 import { type Installation, type Json, makeAccount, makeInstallation, makeKey, useKey } from './installation.ts';
@@ -59,12 +60,17 @@ async function sendMessages(answered: number, failed: number): Promise<void> {
   await installation.stores.traffic.putRouteHours(counter.take());
 }
 
-async function refuse(key: Json, count: number, message: string, code = 'insufficient_user_quota'): Promise<void> {
+async function refuse(
+  key: Json,
+  count: number,
+  message: string,
+  { code = 'insufficient_user_quota', scope = 'account' as LimitScope } = {},
+): Promise<void> {
   const nowMs = installation.clock.nowMs();
   const [account, id] = [parseId('acct', String(key['account'])), parseId('key', String(key['id']))];
   const atMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   await installation.stores.traffic.addRefusals([
-    { atMs, account, key: id, code, status: 400, count, lastAtMs: nowMs, message },
+    { atMs, account, key: id, code, status: 400, count, lastAtMs: nowMs, message, scope },
   ]);
 }
 
@@ -247,7 +253,7 @@ test('holders see what concerns them only, without providers and their words', a
   const { body: ofMember } = await installation.ask('POST', '/api/v1/keys', { name: 'mine' }, headers);
   await sendMessages(0, 9);
   const quota = 'The quota of this key is too low: 0.01 USD is available.';
-  for (const key of [own, theirs, ofMember]) await refuse(key, 5, quota);
+  for (const key of [own, theirs, ofMember]) await refuse(key, 5, quota, { scope: 'key' });
   await watch.round();
   expect((await incidents()).map(({ kind }) => kind).sort()).toEqual([
     'key_refused',
