@@ -182,8 +182,8 @@ export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (ki
 /** The balance change of the entry's account. */
 export const CHANGE = changeOf('account_id');
 
-/** An entry of a bonus, by its reference. */
-export const IS_BONUS = "kind = 'promotion' AND substr(reference, 1, 10) = 'bonus:pay_'";
+/** The change by an entry of a bonus, which has a reference of its own; 0 for other entries. */
+export const BONUS_CHANGE = `CASE WHEN kind = 'promotion' AND substr(reference, 1, 10) = 'bonus:pay_' THEN ${CHANGE} ELSE 0 END`;
 
 /** The change of a party by an entry. `party` is its number or a column. */
 export function changeOf(party: number | string): string {
