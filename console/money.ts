@@ -45,7 +45,7 @@ export function formatExactMoney(usd: string, digitsLeast = CENT_DIGITS): string
 
 /** How a chart of amounts, which are floating-point numbers, labels its axis and its values. */
 export const chartFormats = {
-  /** The labels of an axis have the same digits, which its steps need: they are at least a fourth of `most`. */
+  /** The labels of an axis have the same digits, which its steps need: round ones of at least a fifth of `most`. */
   format: (usd: number, most = 0) => formatExactMoney(usd.toFixed(stepDigits(most / 4)), stepDigits(most / 4)),
   formatValue: (usd: number) => formatRequestMoney(usd.toFixed(NANO_DIGITS)),
 };

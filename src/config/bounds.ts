@@ -146,6 +146,8 @@ export const bounds = {
   rerankDocumentsMax: 1_000, // as Cohere recommends; vendors' own limits are higher
   moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
+  imagesPerRequestMax: 10, // as at OpenAI
+  upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,

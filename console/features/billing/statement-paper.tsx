@@ -334,6 +334,7 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
       <PartTitle>{title}</PartTitle>
       <PlainTable
         label={title}
+        isFolding
         isPadded={false}
         rows={rows}
         keyOf={({ name, id = name }) => id}
