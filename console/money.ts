@@ -1,4 +1,4 @@
-// The rule by which amounts are shown: totals in cents, amounts of one request to four significant digits, amounts that
+// The rule by which amounts are shown: totals in cents, amounts of one request and below a cent to four significant digits, amounts that
 // somebody entered as they are. The exact amount is beside each, on hover and in CSV files. Pure; the API sends exact
 // decimal strings.
 
@@ -10,6 +10,7 @@ const CENT_DIGITS = 2;
 const SIGNIFICANT_DIGITS = 4;
 /** More than any amount has: a token may cost less than a nanodollar. */
 const DIGITS_MAX = 24;
+const CENT = 10n ** BigInt(DIGITS_MAX - CENT_DIGITS);
 
 /** Which of the rules an amount follows. */
 export type Precision = 'total' | 'request' | 'exact';
@@ -19,12 +20,12 @@ export function formatAmount(usd: string, precision: Precision): string {
   return precision === 'total' ? formatMoney(usd) : formatExactMoney(usd);
 }
 
-/** A total: "$1,234.57", and "<$0.01" instead of zero. */
+/** A total: "$1,234.57", and below a cent as an amount of one request. */
 export function formatMoney(usd: string): string {
   const units = unitsOf(usd);
-  const shown = roundTo(units, CENT_DIGITS);
-  if (shown === 0n && units !== 0n) return units < 0n ? '>−$0.01' : '<$0.01';
-  return formatExactMoney(printDecimal(shown, DIGITS_MAX));
+  const size = units < 0n ? -units : units;
+  if (size < CENT) return formatRequestMoney(usd);
+  return formatExactMoney(printDecimal(roundTo(units, CENT_DIGITS), DIGITS_MAX));
 }
 
 /** An amount of one request: "$0.001813", "$12.35". */

@@ -348,6 +348,7 @@ export const bounds = {
   incidentCountedMax: 50, // open ones of accounts whose requests are counted
   incidentCountEveryMs: 60_000,
   incidentAccountsShown: 20,
+  incidentReportsPerHourMax: 100, // events of incidents that begin; an end is reported if the beginning was
   incidentLossLeast: 10_000_000, // nanodollars that a model loses in two days: 0.01 USD
   incidentMarginDays: 2,
   incidentMarginEveryMs: 5 * 60 * 1000,

@@ -33,13 +33,15 @@ const nanos = Array.from({ length: 5_000 }, randomNano).filter((nano) => nano >=
 const shownNano = (text: string) => nanoOf(text.replace('−', '-').replace(/[$,]/g, ''));
 const shownDigits = (text: string) => text.split('.')[1]?.length ?? 0;
 
-test('a total has two digits, is rounded half up, and is not zero for a smaller amount', () => {
+test('a total has two digits, is rounded half up, and has four significant digits below a cent', () => {
   const shown: [string, string][] = [
     ['0.106634', '$0.11'],
     ['0.999999', '$1.00'],
-    ['0.005', '$0.01'],
-    ['0.004999999', '<$0.01'],
-    ['-0.000000001', '>−$0.01'],
+    ['0.005', '$0.005'],
+    ['0.004999999', '$0.005'],
+    ['-0.000000001', '−$0.000000001'],
+    ['0.00999949', '$0.009999'],
+    ['0.0123456', '$0.01'],
     ['1234.565', '$1,234.57'],
     ['1.005', '$1.01'],
     ['-1.004', '−$1.00'],
