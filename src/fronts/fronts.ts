@@ -6,6 +6,7 @@ import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
 import { gemini } from './gemini/gemini.ts';
+import { openAiError } from './openai-error.ts';
 import { responses } from './responses/responses.ts';
 
 export { AnswerStream } from './answer-stream.ts';
@@ -14,7 +15,15 @@ export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts
 export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
 
+const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
+
 const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings];
+
+/** The errors of OpenAI's files, which are no messages. */
+export const openAiFiles: Front = {
+  ...chatCompletions,
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, FILE_FIELDS) }),
+};
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

@@ -27,8 +27,10 @@ import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { type Catalog, type CatalogHolder, groupsInPolicies, type Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, callsThroughProxy } from '../config/config.ts';
+import { Files } from '../files/files.ts';
 import {
   AdmissionQueue,
+  answerCaller,
   Conversations,
   capabilitiesOf,
   countTokens,
@@ -60,7 +62,7 @@ import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observ
 import { updatePlans } from '../payments/payments.ts';
 import { canConnect, probeProvider, providerKinds, readOffer } from '../providers/providers.ts';
 import type { AgentEndpoints, PublicDependencies } from '../public-api/public-api.ts';
-import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
+import { hashSecret, openVault, type SecretHashes } from '../secrets/secrets.ts';
 import {
   type Admission,
   type ConsoleAnswered,
@@ -116,6 +118,21 @@ function openTokenizer({ log, metrics }: Observers, closing: Closing): Tokenizer
   return tokenizer;
 }
 
+/** The keys of files are sealed under a secret of their own. */
+export function openFiles(
+  { files: place }: Config,
+  { stores, clock }: OpenStore,
+  holder: Pick<CatalogHolder, 'current'>,
+  secret: string,
+): Files {
+  const limits = () => {
+    const { filesMax, filesBytesMax } = holder.current.settings;
+    return { files: filesMax, bytes: filesBytesMax };
+  };
+  const vault = openVault(Buffer.from(secret, 'base64url'));
+  return new Files({ store: stores.files, place, vault, limits, nowMs: clock.nowMs });
+}
+
 interface GatewayParts {
   store: OpenStore;
   hashesOf: SecretHashes;
@@ -123,10 +140,11 @@ interface GatewayParts {
   recharges: Gateway['recharges'];
   observers: Observers;
   clock: Clock;
+  files: Files;
 }
 
 export async function makeGateway(
-  { store, hashesOf, holder, recharges, observers, clock }: GatewayParts,
+  { store, hashesOf, holder, recharges, observers, clock, files }: GatewayParts,
   closing: Closing,
 ): Promise<Gateway> {
   const { vault, stores, ledger } = store;
@@ -149,6 +167,7 @@ export async function makeGateway(
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
     recharges,
+    files,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds((failure) => reportInternalFailure(observers, 'stream_hold', failure)),
     estimates: await openEstimates(stores.samples, observers, closing),
@@ -419,6 +438,9 @@ export function makePublic(
       getUsage: (clientRequest, requestId) => getUsage(gateway, clientRequest, requestId),
     },
     agents,
+    ...(gateway.files && {
+      files: { files: gateway.files, answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer) },
+    }),
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
     spool: new Spool(join(config.dataDirectory, 'spool')),
     load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },

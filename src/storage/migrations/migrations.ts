@@ -9,6 +9,7 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { fileTables } from './files.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
@@ -190,6 +191,14 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const files: Migration = {
+  version: 29,
+  name: 'files',
+  leastKnown: 20,
+  ...fileTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -210,6 +219,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  files,
 ];
 
 /** The version that this program creates and uses. */
