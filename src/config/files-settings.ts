@@ -9,7 +9,7 @@ export type FilesPlace =
       endpoint: string;
       region: string;
       bucket: string;
-      /** Of the names of objects; empty: none. */
+      /** The beginning of the names of objects; empty: none. */
       prefix: string;
       accessKeyId: string;
       secretAccessKey: string;

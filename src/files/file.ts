@@ -49,7 +49,7 @@ export interface FileStore {
   getFile(id: number): Promise<StoredFile | null>;
   /** Those that are stored and have not expired, and that the key may read. */
   listFiles(page: FilePage): Promise<StoredFile[]>;
-  /** What a company has, but deleted ones. */
+  /** The sum of what a company has, without deleted files. */
   sumFiles(companyId: number): Promise<FileSum>;
   /** The longest due first. */
   listDueFiles(nowMs: number, limit: number): Promise<StoredFile[]>;

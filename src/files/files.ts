@@ -25,7 +25,7 @@ export interface FileParts {
   place: FilesPlace | null;
   /** Seals the keys of files under a secret of their own, so that a rotation of the installation secret leaves them as they are. */
   vault: Pick<Vault, 'seal' | 'open'>;
-  /** What a company may have. */
+  /** The most that a company may have. */
   limits(): FileSum;
   nowMs(): number;
 }
@@ -98,7 +98,7 @@ export class Files {
     return this.#parts.store.listFiles(page);
   }
 
-  /** The content, once its beginning was read. Throws object_not_found if the bytes are gone, store_unavailable. */
+  /** The content, once its beginning was read. Throws object_not_found if the bytes are missing, store_unavailable. */
   async read({ id, keySealed }: StoredFile): Promise<AsyncGenerator<Uint8Array>> {
     const key = Buffer.from(this.#parts.vault.open(keySealed, sealContext(id)), 'base64');
     const pieces = openChunks(key, this.#require().read(objectName(id)));
@@ -106,7 +106,7 @@ export class Files {
     return begunWith(first, pieces);
   }
 
-  /** Resolves when the bytes are gone. Throws store_unavailable. */
+  /** Resolves when the bytes are removed. Throws store_unavailable. */
   async delete({ id }: Pick<StoredFile, 'id'>): Promise<void> {
     await this.#remove(id);
   }
@@ -164,7 +164,7 @@ export function formatOpenAiFileId(id: number): string {
   return formatFileId(id).replace('_', '-');
 }
 
-/** Of either form; null for ids of providers. */
+/** The number of an id of either form; null for ids of providers. */
 export function parseFileId(id: string): number | null {
   return parseId('file', id.replace(/^file-/, 'file_'));
 }

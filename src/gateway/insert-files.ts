@@ -1,7 +1,7 @@
 // Puts the content of files into a message in place of their ids, before it is parsed: limits, holds and providers see what is really
 // sent. Only ids of this service; those of a provider stay.
 
-import { topOf, type Caller } from '../accounts/accounts.ts';
+import { type Caller, topOf } from '../accounts/accounts.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type FileReader, parseFileId, type StoredFile } from '../files/files.ts';
@@ -64,7 +64,10 @@ async function insert(
     const added = Math.ceil(file.bytes * BASE64_CHARACTERS_PER_BYTE);
     bytes += added;
     if (bytes > bytesMax)
-      throw new TurnpikeError('body_too_large', `${place.path}: with its files, the request exceeds ${bytesMax} bytes.`);
+      throw new TurnpikeError(
+        'body_too_large',
+        `${place.path}: with its files, the request exceeds ${bytesMax} bytes.`,
+      );
     grow(added);
     const pieces = await files.read(file);
     place.put(file, Buffer.concat(await Array.fromAsync(pieces)));
@@ -72,7 +75,11 @@ async function insert(
   return JSON.stringify(body);
 }
 
-async function find(files: NonNullable<Gateway['files']>, { id, path }: Place, reader: FileReader): Promise<StoredFile> {
+async function find(
+  files: NonNullable<Gateway['files']>,
+  { id, path }: Place,
+  reader: FileReader,
+): Promise<StoredFile> {
   try {
     return await files.find(id, reader);
   } catch (failure) {
@@ -105,15 +112,31 @@ function placeOf(part: JsonObject, path: string): Place | null {
     case 'document': {
       const { type, file_id } = objectOf(part['source']);
       if (type !== 'file') return null;
-      return { id: textOf(file_id), path: `${path}.source.file_id`, put: (file, content) => putSource(part, file, content, path) };
+      return {
+        id: textOf(file_id),
+        path: `${path}.source.file_id`,
+        put: (file, content) => putSource(part, file, content, path),
+      };
     }
     case 'input_image':
-      return { id: textOf(part['file_id']), path: `${path}.file_id`, put: (file, content) => putUrl(part, 'image_url', file, content) };
+      return {
+        id: textOf(part['file_id']),
+        path: `${path}.file_id`,
+        put: (file, content) => putUrl(part, 'image_url', file, content),
+      };
     case 'input_file':
-      return { id: textOf(part['file_id']), path: `${path}.file_id`, put: (file, content) => putFile(part, file, content) };
+      return {
+        id: textOf(part['file_id']),
+        path: `${path}.file_id`,
+        put: (file, content) => putFile(part, file, content),
+      };
     case 'file': {
       const inner = objectOf(part['file']);
-      return { id: textOf(inner['file_id']), path: `${path}.file.file_id`, put: (file, content) => putFile(inner, file, content) };
+      return {
+        id: textOf(inner['file_id']),
+        path: `${path}.file.file_id`,
+        put: (file, content) => putFile(inner, file, content),
+      };
     }
     default:
       return null;

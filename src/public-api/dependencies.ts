@@ -20,7 +20,7 @@ export interface MessageGateway {
   getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
 }
 
-/** What clients ask of files. */
+/** Files, and the authentication of those who ask for them. */
 export interface FileEndpoints {
   files: Files;
   /** As the function of the gateway with this name. */

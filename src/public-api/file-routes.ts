@@ -17,9 +17,9 @@ const NAME_CHARACTERS_MAX = 255;
 const MEDIA_TYPE_CHARACTERS_MAX = 255;
 const UNKNOWN_TYPE = 'application/octet-stream';
 const IDS_MAX = 100;
-/** What OpenAI's clients may upload for. */
+/** Purposes of uploads by OpenAI's clients. */
 const PURPOSES: readonly string[] = ['assistants', 'batch', 'evals', 'fine-tune', 'user_data', 'vision'];
-/** Of files whose client does not say. */
+/** The purpose of files whose client does not say. */
 const PURPOSE = 'user_data';
 const EXPIRES_AFTER_SECONDS = { least: 3_600, most: 30 * 24 * 60 * 60 };
 const BATCH_FILE_LIFE_MS = 30 * DAY_MS;
@@ -30,7 +30,7 @@ interface FileForm {
   show(file: StoredFile): object;
   showPage(files: readonly StoredFile[], hasMore: boolean): object;
   showDeleted(id: number): object;
-  /** What an upload says besides its file. Throws invalid_request. */
+  /** Reads the fields of an upload besides its file. Throws invalid_request. */
   readUpload(form: Form, nowMs: number): { purpose: string; expiresAtMs: number | null };
   /** Throws invalid_request. */
   readPage(query: URLSearchParams): PageQuestion;
@@ -140,7 +140,12 @@ export function listFiles(exchange: Exchange): Promise<EncodedReply> {
     const find = (id: string) => files.find(id, reader).catch(orNull);
     if (ids !== null) {
       const found = await Promise.all([...new Set(ids)].map(find));
-      return JSON.stringify(form.showPage(found.filter((file) => file !== null), false));
+      return JSON.stringify(
+        form.showPage(
+          found.filter((file) => file !== null),
+          false,
+        ),
+      );
     }
     const limit = readLimit(query.get('limit'), form.limits);
     const cursor = before ?? after;
@@ -237,7 +242,8 @@ function readExpiry(text: string | null, path: string, nowMs: number): number | 
 function readLimit(text: string | null, { most, usual }: FileForm['limits']): number {
   if (text === null) return usual;
   const limit = parseWholeNumber(text);
-  if (limit === null || limit < 1 || limit > most) throw wrong('limit', `Input should be a whole number from 1 to ${most}`);
+  if (limit === null || limit < 1 || limit > most)
+    throw wrong('limit', `Input should be a whole number from 1 to ${most}`);
   return limit;
 }
 

@@ -202,5 +202,8 @@ export function handlerOf({ handlers }: Route, method: string): Handle | null {
 }
 
 export function allowedMethods({ handlers }: Route): string {
-  return [...handlers.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).concat('OPTIONS').join(', ');
+  return [...handlers.keys()]
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .concat('OPTIONS')
+    .join(', ');
 }

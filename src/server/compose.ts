@@ -82,6 +82,7 @@ import { auditRows, spreadCut } from '../storage/storage.ts';
 import { workerScript } from '../threads/threads.ts';
 import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
+import { openInnerSecret } from './change-secret.ts';
 import type { CatalogReader } from './follow-nodes.ts';
 import { type Observers, reportAnswer, reportInternalFailure, reportMessage, reportModelList } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
@@ -119,32 +120,32 @@ function openTokenizer({ log, metrics }: Observers, closing: Closing): Tokenizer
 }
 
 /** The keys of files are sealed under a secret of their own. */
-export function openFiles(
+async function openFiles(
   { files: place }: Config,
-  { stores, clock }: OpenStore,
+  { stores, clock, vault: outer }: OpenStore,
   holder: Pick<CatalogHolder, 'current'>,
-  secret: string,
-): Files {
+): Promise<Files> {
   const limits = () => {
     const { filesMax, filesBytesMax } = holder.current.settings;
     return { files: filesMax, bytes: filesBytesMax };
   };
+  const secret = await openInnerSecret(stores.installation, outer, 'files_secret');
   const vault = openVault(Buffer.from(secret, 'base64url'));
   return new Files({ store: stores.files, place, vault, limits, nowMs: clock.nowMs });
 }
 
 interface GatewayParts {
+  config: Config;
   store: OpenStore;
   hashesOf: SecretHashes;
   holder: CatalogHolder;
   recharges: Gateway['recharges'];
   observers: Observers;
   clock: Clock;
-  files: Files;
 }
 
 export async function makeGateway(
-  { store, hashesOf, holder, recharges, observers, clock, files }: GatewayParts,
+  { config, store, hashesOf, holder, recharges, observers, clock }: GatewayParts,
   closing: Closing,
 ): Promise<Gateway> {
   const { vault, stores, ledger } = store;
@@ -167,7 +168,7 @@ export async function makeGateway(
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
     recharges,
-    files,
+    files: await openFiles(config, store, holder),
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds((failure) => reportInternalFailure(observers, 'stream_hold', failure)),
     estimates: await openEstimates(stores.samples, observers, closing),
@@ -439,7 +440,10 @@ export function makePublic(
     },
     agents,
     ...(gateway.files && {
-      files: { files: gateway.files, answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer) },
+      files: {
+        files: gateway.files,
+        answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer),
+      },
     }),
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
     spool: new Spool(join(config.dataDirectory, 'spool')),

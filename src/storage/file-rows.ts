@@ -63,7 +63,8 @@ export function fileReads(on: SqlReader): FileReads {
       AND ($6 = '' OR r.purpose = $6) ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $7`);
   const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
   const due = rows('WHERE r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2');
-  const sums = on.prepare<FileSum>(`SELECT ${on.number('count(*)')} AS files, ${on.number('COALESCE(SUM(r.bytes), 0)')} AS bytes
+  const sums =
+    on.prepare<FileSum>(`SELECT ${on.number('count(*)')} AS files, ${on.number('COALESCE(SUM(r.bytes), 0)')} AS bytes
     FROM files r WHERE r.company_id = $1 AND r.status <> 'deleted'`);
   return {
     getFile: prepareOne(on, `SELECT ${columns} FROM files r WHERE r.id = $1`, (row: StoredFile) => row),

@@ -219,7 +219,9 @@ function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'
 
 function writeReportRow(
   tables: MemoryTables,
-  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>,
+  row:
+    | ExportRow
+    | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
