@@ -102,7 +102,10 @@ export class Files {
   async read({ id, keySealed }: StoredFile): Promise<AsyncGenerator<Uint8Array>> {
     const key = Buffer.from(this.#parts.vault.open(keySealed, sealContext(id)), 'base64');
     const pieces = openChunks(key, this.#require().read(objectName(id)));
-    const first = await onPlace(pieces.next(), bounds.fileAnswerMsMax);
+    const reading = pieces.next().catch((cause) => {
+      throw isMissing(cause) ? notFound(cause) : cause;
+    });
+    const first = await onPlace(reading, bounds.fileAnswerMsMax);
     return begunWith(first, pieces);
   }
 
@@ -187,7 +190,7 @@ async function onPlace<Value>(working: Promise<Value>, msMax: number): Promise<V
   try {
     return await Promise.race([working, late]);
   } catch (cause) {
-    if (isMissing(cause)) throw notFound(cause);
+    if (cause instanceof TurnpikeError) throw cause;
     throw new TurnpikeError('store_unavailable', 'The place of files does not answer.', { cause });
   } finally {
     clearTimeout(timer);
