@@ -39,8 +39,8 @@ export function fileConformance(open: OpenStores): void {
     expect(await list()).toEqual([2, 1]);
     expect(await files.sumFiles(5)).toEqual({ files: 4, bytes: 4 * 2 ** 40 });
     const due = async (limit: number) =>
-      (await files.listDueFiles(START_MS + 50, limit)).map(({ id, status, dueAtMs }) => [id, status, dueAtMs]);
-    const dropped = [4, 'deleted', START_MS + 9];
+      (await files.listDueFiles(START_MS + 50, limit)).map(({ id, status, dueAtMs }): unknown[] => [id, status, dueAtMs]);
+    const dropped: (string | number)[] = [4, 'deleted', START_MS + 9];
     expect(await due(9)).toEqual([dropped, [2, 'stored', START_MS + 50]]);
     expect(await due(1)).toEqual([dropped]);
     await files.forgetFile(1); // not deleted before
