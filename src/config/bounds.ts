@@ -150,6 +150,8 @@ export const bounds = {
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 32 * 1024 * 1024,
+  rerankDocumentsMax: 1_000, // as Cohere recommends; vendors' own limits are higher
+  moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone

@@ -6,7 +6,9 @@ import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
 import { gemini } from './gemini/gemini.ts';
+import { moderations } from './moderations/moderations.ts';
 import { openAiError } from './openai-error.ts';
+import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
 
 export { AnswerStream } from './answer-stream.ts';
@@ -17,7 +19,7 @@ export { translateBody } from './translate-body.ts';
 
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings];
+const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings, rerank, moderations];
 
 /** The errors of OpenAI's files, which are no messages. */
 export const openAiFiles: Front = {

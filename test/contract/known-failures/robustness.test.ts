@@ -58,7 +58,11 @@ test(`an upload of ${UPLOAD_MEGABYTES} MB and its download leave the service bel
   const [secret = ''] = await service.makeKeys(1);
   const headers = { 'x-api-key': secret, 'content-type': 'multipart/form-data; boundary=b' };
   const most = await service.mostOf(async () => {
-    const answer = await fetch(`${service.url}/v1/files`, { method: 'POST', headers, body: new Response(longForm()).body });
+    const answer = await fetch(`${service.url}/v1/files`, {
+      method: 'POST',
+      headers,
+      body: new Response(longForm() as unknown as BodyInit).body,
+    });
     const { id, size_bytes } = (await answer.json()) as { id: string; size_bytes: number };
     expect(size_bytes).toBe(UPLOAD_MEGABYTES * MEGABYTE);
     const { body } = await fetch(`${service.url}/v1/files/${id}/content`, { headers: { 'x-api-key': secret } });

@@ -15,8 +15,15 @@ const anthropicOf = (apiKey: string) => new Anthropic({ baseURL: world.url, apiK
 const openaiOf = (apiKey: string) => new OpenAI({ baseURL: `${world.url}/v1`, apiKey, maxRetries: 0 });
 const keptFiles = () => readdirSync(join(world.dataDirectory, 'files'));
 const PDF = Buffer.from('%PDF-1.4\n%…\n');
-const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-const statusOf = (asking: Promise<unknown>) => asking.then(() => 200, ({ status, code, error }) => [status, code ?? error?.error?.code]);
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const statusOf = (asking: Promise<unknown>) =>
+  asking.then(
+    () => 200,
+    ({ status, code, error }) => [status, code ?? error?.error?.code],
+  );
 
 let caller: Caller;
 beforeAll(async () => {
@@ -28,7 +35,13 @@ test('OpenAI’s SDK uploads, lists by pages, describes, downloads and deletes',
   const { files } = openaiOf(secret);
   const nowSeconds = Math.floor(Date.now() / 1_000);
   const first = await files.create({ file: new File(['one'], 'ünö.jsonl'), purpose: 'batch' });
-  expect(first).toMatchObject({ object: 'file', bytes: 3, filename: 'ünö.jsonl', purpose: 'batch', status: 'processed' });
+  expect(first).toMatchObject({
+    object: 'file',
+    bytes: 3,
+    filename: 'ünö.jsonl',
+    purpose: 'batch',
+    status: 'processed',
+  });
   expect(first.id).toMatch(/^file-[\dA-Za-z]{9}$/);
   expect(first.created_at).toBeWithin(nowSeconds - 1, nowSeconds + 60);
   expect((first.expires_at ?? 0) - first.created_at).toBe(30 * 24 * 60 * 60);
@@ -60,8 +73,17 @@ describe.each([
     const { files } = clientOf(secret).beta;
     const made = [];
     for (const name of ['a.pdf', 'b.txt', 'c.png']) made.push(await files.upload({ file: new File([PDF], name) }));
-    const [first, second, third] = made as [Anthropic.Beta.BetaFileMetadata, Anthropic.Beta.BetaFileMetadata, Anthropic.Beta.BetaFileMetadata];
-    expect(first).toMatchObject({ type: 'file', filename: 'a.pdf', mime_type: 'application/pdf', size_bytes: PDF.length });
+    const [first, second, third] = made as [
+      Anthropic.Beta.BetaFileMetadata,
+      Anthropic.Beta.BetaFileMetadata,
+      Anthropic.Beta.BetaFileMetadata,
+    ];
+    expect(first).toMatchObject({
+      type: 'file',
+      filename: 'a.pdf',
+      mime_type: 'application/pdf',
+      size_bytes: PDF.length,
+    });
     expect(first).toMatchObject({ downloadable: true, expires_at: null });
     expect(first.id).toMatch(/^file_[\dA-Za-z]{9}$/);
     expect(Date.parse(first.created_at)).toBeWithin(Date.now() - 60_000, Date.now() + 60_000);
@@ -76,7 +98,10 @@ describe.each([
   });
 });
 
-const headersOf = (secret: string): Record<string, string> => ({ 'x-api-key': secret, 'anthropic-version': '2023-06-01' });
+const headersOf = (secret: string): Record<string, string> => ({
+  'x-api-key': secret,
+  'anthropic-version': '2023-06-01',
+});
 const get = (path: string, secret: string = caller.secret) => fetch(world.url + path, { headers: headersOf(secret) });
 const upload = (form: FormData, headers: Record<string, string>) =>
   fetch(`${world.url}/v1/files`, { method: 'POST', body: form, headers });
@@ -102,14 +127,23 @@ test('pages of Anthropic’s form lead forth and back, and ids select files', as
   expect(await page(`limit=2&after_id=${at0}`)).toMatchObject({ ids: [1, 2], has_more: true });
   expect(await page(`limit=1&before_id=${at2}`)).toMatchObject({ ids: [1], has_more: true });
   expect(await page(`limit=9&before_id=${at2}`)).toMatchObject({ ids: [0, 1], has_more: false });
-  expect(await page(`ids[]=${at2}&ids[]=${at0}&ids[]=${at0}&ids[]=file_000000000`)).toMatchObject({ ids: [2, 0], has_more: false });
+  expect(await page(`ids[]=${at2}&ids[]=${at0}&ids[]=${at0}&ids[]=file_000000000`)).toMatchObject({
+    ids: [2, 0],
+    has_more: false,
+  });
   for (const [query, path] of [
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
     ['after_id=file_000000000', 'after'],
     [`after_id=${at0}&before_id=${at0}`, 'before_id'],
   ] as const)
-    await expectError(await get(`/v1/files?${query}`, secret), 400, 'invalid_request_error', 'invalid_request', new RegExp(`^${path}: `));
+    await expectError(
+      await get(`/v1/files?${query}`, secret),
+      400,
+      'invalid_request_error',
+      'invalid_request',
+      new RegExp(`^${path}: `),
+    );
 });
 
 test('an upload that is wrong is refused in the form of its protocol, naming the field', async () => {
@@ -129,7 +163,13 @@ test('an upload that is wrong is refused in the form of its protocol, naming the
     ]);
   }
   const faults = formOf({ file, expires_in_seconds: 'soon' });
-  await expectError(await upload(faults, headersOf(caller.secret)), 400, 'invalid_request_error', 'invalid_request', /^expires_in_seconds: /);
+  await expectError(
+    await upload(faults, headersOf(caller.secret)),
+    400,
+    'invalid_request_error',
+    'invalid_request',
+    /^expires_in_seconds: /,
+  );
   const json = { ...headersOf(caller.secret), 'content-type': 'application/json' };
   const unsupported = await fetch(`${world.url}/v1/files`, { method: 'POST', body: '{}', headers: json });
   await expectError(unsupported, 415, 'invalid_request_error', 'content_type_unsupported');
@@ -201,9 +241,17 @@ describe('in messages', () => {
   const text = new File(['the words of the file'], 'notes.md', { type: 'text/markdown' });
   const pdf = new File([PDF], 'report.pdf');
   const png = new File([PNG], 'dot.png');
-  const base64 = (media_type: string, bytes: Buffer) => ({ type: 'base64', media_type, data: bytes.toString('base64') });
+  const base64 = (media_type: string, bytes: Buffer) => ({
+    type: 'base64',
+    media_type,
+    data: bytes.toString('base64'),
+  });
   const document = { type: 'document', source: base64('application/pdf', PDF), title: 'report.pdf' };
-  const textDocument = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'the words of the file' }, title: 'notes.md' };
+  const textDocument = {
+    type: 'document',
+    source: { type: 'text', media_type: 'text/plain', data: 'the words of the file' },
+    title: 'notes.md',
+  };
   const image = { type: 'image', source: base64('image/png', PNG) };
 
   test('Anthropic’s SDK names files in content and in results of tools, and the provider gets their content', async () => {
@@ -224,7 +272,10 @@ describe('in messages', () => {
     expect(first?.content).toEqual([textDocument, document, image]);
     expect(second?.content).toMatchObject([{ input: { file_id: d } }]); // the arguments of a tool stay
     expect(third?.content).toMatchObject([{ content: [image] }]);
-    const counted = await client.messages.countTokens({ model: 'plain', messages: [{ role: 'user', content: [part('document', t)] }] });
+    const counted = await client.messages.countTokens({
+      model: 'plain',
+      messages: [{ role: 'user', content: [part('document', t)] }],
+    });
     expect(counted.input_tokens).toBeGreaterThan(0);
   });
 
@@ -259,15 +310,28 @@ describe('in messages', () => {
   test('what a file costs is held, and a request with files is as limited as any other', async () => {
     const poor = await world.makeKey({ credit: '0.01' });
     const id = await uploaded(poor.secret, new File(['word '.repeat(20_000)], 'long.txt'));
-    const ask = (secret: string, content: Json[]) => world.post(secret, bodyOf({ messages: [{ role: 'user', content }] }));
+    const ask = (secret: string, content: Json[]) =>
+      world.post(secret, bodyOf({ messages: [{ role: 'user', content }] }));
     const named = (file_id: string) => ({ type: 'document', source: { type: 'file', file_id } });
     expect((await ask(poor.secret, [{ type: 'text', text: 'Hi' }])).status).toBe(200);
     await expectError(await ask(poor.secret, [named(id)]), 400, 'billing_error', 'insufficient_user_quota');
     const large = await uploaded(caller.secret, new File([Buffer.alloc(13 * 1024 * 1024)], 'a.pdf'));
     const tooLarge = await ask(caller.secret, [named(large), named(large)]);
-    await expectError(tooLarge, 413, 'request_too_large', 'body_too_large', /^messages\.0\.content\.1\.source\.file_id: /);
+    await expectError(
+      tooLarge,
+      413,
+      'request_too_large',
+      'body_too_large',
+      /^messages\.0\.content\.1\.source\.file_id: /,
+    );
     const latin = await uploaded(caller.secret, new File([Buffer.from('ä', 'latin1')], 'a.txt'));
-    await expectError(await ask(caller.secret, [named(latin)]), 400, 'invalid_request_error', 'invalid_request', /not UTF-8$/);
+    await expectError(
+      await ask(caller.secret, [named(latin)]),
+      400,
+      'invalid_request_error',
+      'invalid_request',
+      /not UTF-8$/,
+    );
     const many = Array.from({ length: 101 }, () => named(id));
     await expectError(await ask(poor.secret, many), 400, 'invalid_request_error', 'invalid_request', /100 files/);
     // A file at a provider is not one of ours.

@@ -298,7 +298,10 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     outputs.keep('refused upload', await send(file, { expires_in_seconds: 'soon' }));
     const source = { type: 'file', file_id: JSON.parse(kept).id };
     for (const model of ['sandbox-echo', 'sandbox-error-500', 'no-such-model']) {
-      const answer = await post(key, messageTo(model, { messages: [{ role: 'user', content: [{ type: 'document', source }] }] }));
+      const answer = await post(
+        key,
+        messageTo(model, { messages: [{ role: 'user', content: [{ type: 'document', source }] }] }),
+      );
       await answer.text();
     }
     expect(await readFile(url, key)).toBe(await file.text());

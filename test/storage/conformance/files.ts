@@ -18,7 +18,15 @@ export function fileConformance(open: OpenStores): void {
     for (const one of all) await files.createFile(one);
     expect(await files.getFile(1)).toEqual(file(1));
     expect(await files.getFile(9)).toBeNull();
-    const page = { accountId: 7, keyId: 3, nowMs: START_MS, purpose: null, order: 'desc', after: null, limit: 9 } as const;
+    const page = {
+      accountId: 7,
+      keyId: 3,
+      nowMs: START_MS,
+      purpose: null,
+      order: 'desc',
+      after: null,
+      limit: 9,
+    } as const;
     const list = async (change: object = {}) => (await files.listFiles({ ...page, ...change })).map(({ id }) => id);
     expect(await list()).toEqual([]);
     expect(await files.sumFiles(5)).toEqual({ files: 5, bytes: 5 * 2 ** 40 });
@@ -39,7 +47,11 @@ export function fileConformance(open: OpenStores): void {
     expect(await list()).toEqual([2, 1]);
     expect(await files.sumFiles(5)).toEqual({ files: 4, bytes: 4 * 2 ** 40 });
     const due = async (limit: number) =>
-      (await files.listDueFiles(START_MS + 50, limit)).map(({ id, status, dueAtMs }): unknown[] => [id, status, dueAtMs]);
+      (await files.listDueFiles(START_MS + 50, limit)).map(({ id, status, dueAtMs }): unknown[] => [
+        id,
+        status,
+        dueAtMs,
+      ]);
     const dropped: (string | number)[] = [4, 'deleted', START_MS + 9];
     expect(await due(9)).toEqual([dropped, [2, 'stored', START_MS + 50]]);
     expect(await due(1)).toEqual([dropped]);

@@ -38,7 +38,12 @@ const places: Readonly<Record<string, Place>> = {
   directory: {
     place: { directory },
     kept: () =>
-      new Map((existsSync(directory) ? readdirSync(directory) : []).map((name) => [name, readFileSync(join(directory, name))])),
+      new Map(
+        (existsSync(directory) ? readdirSync(directory) : []).map((name) => [
+          name,
+          readFileSync(join(directory, name)),
+        ]),
+      ),
     lose: (name) => rmSync(join(directory, name)),
     async fail(work) {
       rmSync(directory, { recursive: true, force: true });
@@ -60,8 +65,7 @@ const places: Readonly<Record<string, Place>> = {
       accessKeyId: 'AKID',
       secretAccessKey: 's/e+c=ret',
     },
-    kept: () =>
-      new Map([...bucket.objects].map(([name, bytes]) => [name.replace('/files/turnpike/here/', ''), bytes])),
+    kept: () => new Map([...bucket.objects].map(([name, bytes]) => [name.replace('/files/turnpike/here/', ''), bytes])),
     lose: (name) => bucket.objects.delete(`/files/turnpike/here/${name}`),
     async fail(work) {
       bucket.isFailing = true;
@@ -95,10 +99,23 @@ describe.each(Object.entries(places))('in %s', (_, { place, kept, lose, fail }) 
     };
     const read = async (file: Awaited<ReturnType<typeof create>>) =>
       Buffer.concat(await Array.fromAsync(await files.read(file)));
-    return { bench, store, files, create, read, reader, sweep, [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose]() };
+    return {
+      bench,
+      store,
+      files,
+      create,
+      read,
+      reader,
+      sweep,
+      [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),
+    };
   }
 
-  const codeOf = (working: Promise<unknown>) => working.then(() => null, (failure) => failure.code ?? String(failure));
+  const codeOf = (working: Promise<unknown>) =>
+    working.then(
+      () => null,
+      (failure) => failure.code ?? String(failure),
+    );
 
   test('content is kept encrypted, read as it was, and removed with its file', async () => {
     await using opened = await open();
@@ -185,7 +202,15 @@ describe.each(Object.entries(places))('in %s', (_, { place, kept, lose, fail }) 
     made.push(await create('x'.repeat(5)).catch(() => made[0] as never));
     expect(await codeOf(create(''))).toBe('file_quota_exceeded');
     expect(kept().size).toBe((await store.sumFiles(5)).files);
-    for (const { id } of await files.list({ accountId: 7, keyId: 3, nowMs: START_MS, purpose: null, order: 'asc', after: null, limit: 9 }))
+    for (const { id } of await files.list({
+      accountId: 7,
+      keyId: 3,
+      nowMs: START_MS,
+      purpose: null,
+      order: 'asc',
+      after: null,
+      limit: 9,
+    }))
       await files.delete({ id });
     expect(kept().size).toBe(0);
   });
