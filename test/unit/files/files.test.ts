@@ -178,7 +178,7 @@ describe.each(Object.entries(places))('in %s', (_, { place, kept, lose, fail }) 
     expect(await store.getFile(whole.id)).toBeNull();
   });
 
-  test('a file is gone at its expiry, and its bytes with the next sweep', async () => {
+  test('a file is not found from its expiry on, and the next sweep removes its bytes', async () => {
     await using opened = await open();
     const { files, create, sweep, reader } = opened;
     const file = await create('for a while', { expiresAtMs: START_MS + 100 });
