@@ -5,7 +5,7 @@ import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
-import { gemini } from './gemini/gemini.ts';
+import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
 import { moderations } from './moderations/moderations.ts';
 import { openAiError } from './openai-error.ts';
 import { rerank } from './rerank/rerank.ts';
@@ -19,7 +19,16 @@ export { translateBody } from './translate-body.ts';
 
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings, rerank, moderations];
+const fronts: readonly Front[] = [
+  chatCompletions,
+  responses,
+  embeddings,
+  geminiEmbeddings,
+  gemini,
+  completions,
+  rerank,
+  moderations,
+];
 
 /** The errors of OpenAI's files, which are no messages. */
 export const openAiFiles: Front = {
