@@ -69,7 +69,10 @@ async function keepFile(body) {
   const uploaded = await toFile(Buffer.from(text), 'notes.txt', { type: 'text/plain' });
   const { id, bytes } = await files.create({ file: uploaded, purpose: 'user_data' });
   const named = { role: 'user', content: [{ type: 'file', file: { file_id: id } }] };
-  const completion = await client.chat.completions.create({ ...body, messages: [...body.messages.slice(0, -1), named] });
+  const completion = await client.chat.completions.create({
+    ...body,
+    messages: [...body.messages.slice(0, -1), named],
+  });
   const content = await (await files.content(id)).text();
   let isListed = false;
   for await (const listed of files.list()) isListed ||= listed.id === id;
