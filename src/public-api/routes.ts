@@ -25,7 +25,7 @@ const USAGE_PATH = '/v1/usage/';
 const FILES_PATH = '/v1/files/';
 const CONTENT_END = /\/content$/;
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|models|files)(?:\/|$)/;
+const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {

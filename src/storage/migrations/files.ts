@@ -1,4 +1,4 @@
-// Version 29: files of clients. Their bytes are elsewhere.
+// Version 30: files of clients. Their bytes are elsewhere.
 
 import { forBoth } from './migration-part.ts';
 
