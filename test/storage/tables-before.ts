@@ -29,6 +29,7 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(30, dropTables('files')),
   onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,

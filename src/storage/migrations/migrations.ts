@@ -9,6 +9,7 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { fileTables } from './files.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import { forBoth, type MigrationPart } from './migration-part.ts';
@@ -198,6 +199,14 @@ const scopes: Migration = {
   ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const files: Migration = {
+  version: 30,
+  name: 'files',
+  leastKnown: 20,
+  ...fileTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -219,6 +228,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   incidents,
   rolled,
   scopes,
+  files,
 ];
 
 /** The version that this program creates and uses. */
