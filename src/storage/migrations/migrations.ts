@@ -11,7 +11,7 @@ import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
-import type { MigrationPart } from './migration-part.ts';
+import { forBoth, type MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
@@ -190,6 +190,14 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** A column that earlier versions neither read nor write: without it, messages tell whose limit refused. */
+const scopes: Migration = {
+  version: 29,
+  name: 'scopes of refusals',
+  leastKnown: 20,
+  ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -210,6 +218,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  scopes,
 ];
 
 /** The version that this program creates and uses. */
