@@ -18,7 +18,6 @@ export {
   MESSAGES_KIND,
   PREFERENCES,
   ROUTE_PROTOCOLS,
-  type Serves,
 } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
@@ -80,6 +79,7 @@ export { routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,
   checkFeatures,
+  checkUnits,
   credentialsFor,
   groupUnder,
   listOffers,
@@ -103,6 +103,7 @@ export { listedOffers, offerFrom, type ProviderOffer, sellOffers } from './sell-
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';
+export { isUnitPriced, printUnitRates, UNIT_RATES } from './unit-price.ts';
 export {
   emptied,
   type Hidden,

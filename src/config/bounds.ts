@@ -32,6 +32,13 @@ export const bounds = {
   unreadBodySecondsMax: 12, // how long a client may go on sending a body that is not read
   unreadBytesPerSecondMax: 128 * 1024 * 1024,
   loopDelaysSeen: 4, // shed only when the delay is in all of these samples, so that one stall sheds nothing
+  // Forms with files, which are kept on disk while their request runs
+  formFieldsMax: 100,
+  formFieldBytesMax: 128 * 1024,
+  formHeadersMax: 20, // of one part
+  formHeaderBytesMax: 16 * 1024,
+  formBytesMore: 8 * 1024 * 1024, // of a body, besides its files
+  spooledBytesMax: 16 * 1024 * 1024 * 1024, // on disk, of all requests that run
   // Authentication
   cachedKeysMax: 50_000,
   cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys
@@ -136,6 +143,8 @@ export const bounds = {
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 32 * 1024 * 1024,
+  rerankDocumentsMax: 1_000, // as Cohere recommends; vendors' own limits are higher
+  moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone

@@ -3,9 +3,9 @@
 
 import { countOf } from '../protocols/token-counts.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
-import { messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
+import { otherReply, usageOf } from './other-reply.ts';
 import { type Attempt, ProviderFault, type WholeReply } from './provider.ts';
 import { asBase64, asFloats, readVectors, type Vector, vectorOf } from './read-vectors.ts';
 
@@ -79,18 +79,7 @@ export function embeddingsReply(
   tokens: number | null,
   upstreamRequestId: string | null,
 ): WholeReply {
-  const prompt = tokens ? { input_tokens: tokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } : {};
-  const message = {
-    id: messageIdOf(requestId),
-    type: 'message',
-    role: 'assistant',
-    model: upstreamModel,
-    content: [],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { ...prompt, output_tokens: 0 },
-  };
-  return { form: 'message', message, text, isNative: true, upstreamRequestId };
+  return otherReply({ requestId, upstreamModel }, text, usageOf(tokens || null), upstreamRequestId);
 }
 
 /** The JSON of one vector in OpenAI's answer. */
