@@ -18,6 +18,7 @@ import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
+import { furtherTotals } from './further-totals.ts';
 import { rolledTotals } from './rolled-totals.ts';
 import { scimTables } from './scim.ts';
 
@@ -190,6 +191,14 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** Only tables that earlier versions do not read, and a trigger that fills them when these roll up a day. */
+const further: Migration = {
+  version: 29,
+  name: 'further totals',
+  leastKnown: 20,
+  ...furtherTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -210,6 +219,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  further,
 ];
 
 /** The version that this program creates and uses. */
