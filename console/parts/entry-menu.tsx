@@ -1,7 +1,8 @@
 // A menu of entries, some of which are checked. It loads with its first use, and begins open.
 
 import { Menu, type MenuProps } from '@mantine/core';
-import type { ReactElement } from 'react';
+import { type ReactElement, useState } from 'react';
+import { useOpenLater } from './open-later.ts';
 
 export interface MenuEntry {
   name: string;
@@ -17,9 +18,13 @@ interface EntryMenuProps extends Omit<MenuProps, 'children'> {
 }
 
 export function EntryMenu({ entries, button, ...menu }: EntryMenuProps) {
+  const { isReady, place } = useOpenLater();
+  const [isOpen, setOpen] = useState(true);
   return (
-    <Menu defaultOpened {...menu}>
-      <Menu.Target>{button}</Menu.Target>
+    <Menu opened={isOpen && isReady} onChange={setOpen} {...menu}>
+      <span ref={place} style={{ display: 'contents' }}>
+        <Menu.Target>{button}</Menu.Target>
+      </span>
       <Menu.Dropdown mah="60vh" style={{ overflowY: 'auto' }}>
         {entries.map(({ name, label, onClick, isChecked }) =>
           isChecked === undefined ? (

@@ -6,6 +6,7 @@ import { type ChangeEvent, type FormEvent, type ReactElement, useState } from 'r
 import { SEARCH_MS } from './fields.tsx';
 import type { Choice, ListFilter, Option } from './filter-chips.tsx';
 import { ActionButton, Icon } from './link.tsx';
+import { useOpenLater } from './open-later.ts';
 import { Hint } from './page.tsx';
 import { DayField } from './times.tsx';
 
@@ -20,9 +21,20 @@ interface FilterEditorProps extends EditorProps {
 }
 
 export function FilterEditor({ isOpen, onOpen, children, ...editor }: FilterEditorProps) {
+  const { isReady, place } = useOpenLater();
   return (
-    <Popover opened={isOpen} onChange={onOpen} position="bottom-start" width={300} trapFocus returnFocus shadow="md">
-      <Popover.Target>{children}</Popover.Target>
+    <Popover
+      opened={isOpen && isReady}
+      onChange={onOpen}
+      position="bottom-start"
+      width={300}
+      trapFocus
+      returnFocus
+      shadow="md"
+    >
+      <span ref={place} style={{ display: 'contents' }}>
+        <Popover.Target>{children}</Popover.Target>
+      </span>
       <Popover.Dropdown>
         <Editor {...editor} />
       </Popover.Dropdown>

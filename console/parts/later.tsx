@@ -15,6 +15,7 @@ import { type ComponentType, type LazyExoticComponent, lazy, type ReactElement, 
 import { loadPage } from '../api.ts';
 import { usePreload } from '../preload.ts';
 import type { MenuEntry } from './entry-menu.tsx';
+import { useOpenLater } from './open-later.ts';
 
 const loadFields = () => import('./later-fields.ts');
 const loadDialogs = () => import('./later-dialogs.ts');
@@ -79,10 +80,15 @@ function Opened<Props extends { opened: boolean }>({ of: Later, props }: LaterPr
   return (
     isUsed && (
       <Suspense fallback={null}>
-        <Later {...props} />
+        <Opening of={Later} props={props} />
       </Suspense>
     )
   );
+}
+
+function Opening<Props extends { opened: boolean }>({ of: Later, props }: LaterProps<Props>) {
+  const { isReady } = useOpenLater();
+  return <Later {...props} opened={props.opened && isReady} />;
 }
 
 interface MenuButtonProps extends Omit<MenuProps, 'children'> {

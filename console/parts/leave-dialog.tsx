@@ -1,6 +1,7 @@
 // The dialog that asks before a secret or edits are lost.
 
-import { Group, Modal, Stack, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
+import { Modal } from './later.tsx';
 import { ActionButton } from './link.tsx';
 
 const texts = {

@@ -3,10 +3,11 @@
 import { type MantineColorScheme, Menu, useMantineColorScheme } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useSignOut } from '../me.tsx';
 import { leave } from '../unsaved.ts';
 import { Icon, useGoTo } from './link.tsx';
+import { useOpenLater } from './open-later.ts';
 import { failureText } from './page.tsx';
 import { TimesMenu } from './times-menu.tsx';
 
@@ -18,6 +19,8 @@ const looks = ['light', 'dark', 'auto'] as const;
 export function UserMenu({ children }: { children: ReactNode }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const goTo = useGoTo();
+  const { isReady, place } = useOpenLater();
+  const [isOpen, setOpen] = useState(true);
   const endSession = useSignOut();
   const signOut = async () => {
     const failure = await endSession();
@@ -26,8 +29,16 @@ export function UserMenu({ children }: { children: ReactNode }) {
     else await goTo('/');
   };
   return (
-    <Menu defaultOpened position="bottom-end" width={260} withInitialFocusPlaceholder={false}>
-      <Menu.Target>{children}</Menu.Target>
+    <Menu
+      opened={isOpen && isReady}
+      onChange={setOpen}
+      position="bottom-end"
+      width={260}
+      withInitialFocusPlaceholder={false}
+    >
+      <span ref={place} style={{ display: 'contents' }}>
+        <Menu.Target>{children}</Menu.Target>
+      </span>
       <Menu.Dropdown>
         <Menu.Label>Theme</Menu.Label>
         <Menu.RadioGroup value={colorScheme} onChange={(look) => setColorScheme(look as MantineColorScheme)}>
