@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import type { EarlyScripts } from '../console/early-load.ts';
-import { publicScreens, screens } from '../console/screens.ts';
+import { publicScreens, readingScreens, screens } from '../console/screens.ts';
 
 export interface ConsoleFile {
   type: string;
@@ -131,7 +131,7 @@ function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'la
   const placeOf = (name: string) => (names.includes(name) ? names.indexOf(name) : names.push(name) - 1);
   const scriptsFor = (source: string) => [...withImports(scriptOf(join(sources, source)))];
   const main = scriptsFor(MAIN);
-  const pages = [...screens, ...publicScreens].map(({ path, load }) => {
+  const pages = [...screens, ...publicScreens, ...readingScreens].map(({ path, load }) => {
     const [, source = ''] = /import\("(.+?)"\)/.exec(String(load)) ?? [];
     const further = scriptsFor(source).filter((name) => !main.includes(name));
     return [path, further.map(placeOf)] as const;
@@ -140,7 +140,7 @@ function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'la
     main: main.map(placeOf),
     signIn: scriptsFor(SIGN_IN).map(placeOf),
     pages: Object.fromEntries(pages),
-    openPaths: publicScreens.map(({ path }) => path),
+    openPaths: [...publicScreens, ...readingScreens].map(({ path }) => path),
     names,
   };
 }

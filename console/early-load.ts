@@ -1,5 +1,7 @@
 // Starts what the first page needs before the other scripts have loaded: its scripts, its first requests, and the sign-in.
 
+import type { SignInShape } from '../src/admin-api/shapes.ts';
+
 /** The names of scripts, which bin/console-files.ts fills in. Numbers are places in `names`. */
 export interface EarlyScripts {
   names: readonly string[];
@@ -30,23 +32,29 @@ const ME = '/api/v1/me';
 /** `isKnown`: someone was signed in before. Otherwise the form of the sign-in comes first if it is needed. */
 export function startEarly(isKnown: boolean): void {
   globalThis.turnpikeAnswers = new Map();
-  ask('/api/v1/sign-in');
+  const options = ask('/api/v1/sign-in');
   setTimeout(() => globalThis.turnpikeAnswers.clear(), KEPT_MS);
   const path = location.pathname.replace(/^\/console\/?/, '/').replace(/(?<=.)\/$/, '');
   const isOpen = scripts.openPaths.includes(path);
   const me = isOpen ? null : ask(ME);
   if (me === null || isKnown) startMain(path);
-  else void startSignedIn(me, path);
+  else void startSignedIn(me, options, path);
 }
 
 /** Begins with the form of the sign-in without a session. */
-async function startSignedIn(me: Promise<Response>, path: string): Promise<void> {
-  const isSignedOut = await me.then(
-    ({ status }) => status === 401,
-    () => false, // the page shows that the service is unreachable
-  );
-  if (isSignedOut) await signIn(path);
+async function startSignedIn(me: Promise<Response>, options: Promise<Response>, path: string): Promise<void> {
+  let isForm = false;
+  try {
+    // The first page of the service may be one of the operator's.
+    isForm = (await me).status === 401 && !(path === '/' && (await hasLandingPage(options)));
+  } catch {} // the page shows that the service is unreachable
+  if (isForm) await signIn(path);
   else startMain(path);
+}
+
+async function hasLandingPage(options: Promise<Response>): Promise<boolean> {
+  const { pages }: SignInShape = await (await options).clone().json();
+  return pages.landing;
 }
 
 function startMain(path: string): void {

@@ -339,3 +339,11 @@ export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
   { path: '/sign-up', load: async () => (await import('./features/sign-in/sign-up.tsx')).SignUp },
   { path: '/unsubscribe', load: async () => (await import('./features/sign-in/unsubscribe.tsx')).Unsubscribe },
 ];
+
+/** Pages to read before sign-in. */
+export const readingScreens: readonly Omit<Screen, 'roles'>[] = [
+  { path: '/terms', load: async () => (await import('./features/public/terms.tsx')).TermsOfService },
+  { path: '/pricing', load: async () => (await import('./features/public/models.tsx')).PublicModels },
+  { path: '/status', load: async () => (await import('./features/public/status.tsx')).PublicStatus },
+  { path: '/privacy', load: async () => (await import('./features/public/terms.tsx')).PrivacyPolicy },
+];

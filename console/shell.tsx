@@ -11,8 +11,9 @@ import { Logo, SupportLink, useInstallation } from './installation.tsx';
 import { MeGate, useMe } from './me.tsx';
 import { LeaveGuard } from './parts/leave-guard.tsx';
 import { Icon } from './parts/link.tsx';
-import { Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
+import { Hint, Loading, MissingPage, PageFailure, PublicFrame, ReadingFrame } from './parts/page.tsx';
 import { UserButton } from './parts/user-button.tsx';
+import { useGet } from './queries.ts';
 import { isShown, type NavSection, type Screen, screens } from './screens.ts';
 
 const sections: Readonly<Record<NavSection, string>> = {
@@ -28,10 +29,14 @@ const SignIn = lazy(async () => ({
   default: await loadPage(async () => (await import('./features/sign-in/show.tsx')).SignIn),
 }));
 
+const Landing = lazy(async () => ({
+  default: await loadPage(async () => (await import('./features/public/landing.tsx')).Landing),
+}));
+
 export function Shell() {
   const signIn = (
     <Suspense fallback={<Loading />}>
-      <SignIn />
+      <SignedOut />
     </Suspense>
   );
   return (
@@ -39,6 +44,15 @@ export function Shell() {
       <Frame />
     </MeGate>
   );
+}
+
+/** The landing page if the operator has one, where the service is opened. On every other page, the sign-in. */
+function SignedOut() {
+  const { pathname } = useLocation();
+  const { data, error } = useGet('/sign-in');
+  if (pathname !== '/' || error !== null) return <SignIn />;
+  if (data === undefined) return <Loading />;
+  return data.pages.landing ? <Landing /> : <SignIn />;
 }
 
 function Frame() {
@@ -139,15 +153,19 @@ function Support() {
   );
 }
 
-/** The frame of pages before sign-in. */
+const outlet = (
+  <Suspense fallback={<Loading />}>
+    <Outlet />
+  </Suspense>
+);
+
+/** The frame of forms before sign-in. */
 export function PublicShell() {
-  return (
-    <PublicFrame>
-      <Suspense fallback={<Loading />}>
-        <Outlet />
-      </Suspense>
-    </PublicFrame>
-  );
+  return <PublicFrame>{outlet}</PublicFrame>;
+}
+
+export function ReadingShell() {
+  return <ReadingFrame>{outlet}</ReadingFrame>;
 }
 
 export function NotFoundPage() {

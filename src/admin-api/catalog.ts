@@ -95,7 +95,7 @@ const priceShown = {
   web_search_per_thousand: rate.optional(),
   units: unitPriceSchema.optional().describe('Rates of other units than tokens of text; absent if there are none.'),
 };
-const priceSchema = z.object(priceShown);
+export const priceSchema = z.object(priceShown);
 export const priceChangesShown = z
   .array(z.object({ from: timeShown, ...priceShown }))
   .describe('Later versions, in order.');
@@ -118,7 +118,7 @@ const routeSchema = z.object({
       'The lowest margin: price × multiplier − cost, in the group with the lowest multiplier of those that sell the model; null if the cost is unknown.',
     ),
 });
-const servesShown = z.enum(SERVES).describe('What the model may be used for.');
+export const servesShown = z.enum(SERVES).describe('What the model may be used for.');
 const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
 export const modelSchema = z
   .object({
@@ -291,7 +291,7 @@ function lowestMargin(price: InputAndOutput, cost: InputAndOutput, groups: reado
 
 const MILLION = 1_000_000n;
 
-function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
+export function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
   const { tiers, webSearchPerThousand } = price;
   return {
     ...tierOf(price),

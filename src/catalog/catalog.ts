@@ -21,7 +21,7 @@ export {
 } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
-export { installationOf } from './installation.ts';
+export { installationOf, isPageUrl, landingOf, type Terms, termsOf } from './installation.ts';
 export { type ListSource, listSourceOf, type ModelList, modelOf, patternOf, sameSource } from './listed-models.ts';
 export { formatMarkUp, readMarkUp } from './mark-up.ts';
 export type {

@@ -475,6 +475,17 @@ export const bounds = {
   logoBytesMax: 32 * 1024,
   supportAddressCharactersMax: 200,
   rechargeTextCharactersMax: 500,
+  termsVersionCharactersMax: 40,
+  termsCharactersMax: 60_000, // of one document: some twenty printed pages
+  consentsKeptMax: 20, // with a person; the audit log has all
+  publicReadsPerMinuteMax: 300, // of public pages, from one IPv4 address or /64 of IPv6, on one node
+  publicReadsPerSiteMax: 3_000, // in a minute, from one /24 of IPv4 or /48 of IPv6
+  publicPageSecondsMax: 60, // for which caches keep a public page
+  publicStatusKeptMs: 15_000, // for which a node remembers what it read for the public status page
+  publicStatusDays: 90, // of ended incidents there
+  landingTitleCharactersMax: 100,
+  landingTextCharactersMax: 5_000,
+  landingLinksMax: 10,
   mailNameCharactersMax: 60, // longest user-chosen name shown in a mail to someone else
   // Stripe
   stripeWaitMsMax: 10_000, // time limit of one response

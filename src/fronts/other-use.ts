@@ -23,13 +23,13 @@ export function frontOfUse({ protocol, paths, fields, convert }: OtherUse): Fron
     owns: (path) => paths.includes(path),
     findOperation: (path) => (paths.includes(path) ? { asks: 'message' } : null),
     weigh: () => {},
-    translate: (body) => ({ ...convert(body), native: null, answer: ANSWER }),
+    translate: (body) => ({ ...convert(body), native: null, answer: UNTRANSLATED }),
     errorBody: (error) => JSON.stringify({ error: openAiError(error, fields) }),
   };
 }
 
 /** Whole answers come in the format of their clients. */
-const ANSWER: AnswerTranslator = {
+export const UNTRANSLATED: AnswerTranslator = {
   origins: { messages: [], system: [], tools: [], fields: new Map() },
   message: neverCalled,
   writer: neverCalled,

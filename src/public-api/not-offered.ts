@@ -175,16 +175,14 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'use /v1/messages',
   },
   {
-    feature: 'Embeddings in Gemini’s format are',
+    feature: 'Older embeddings of Gemini’s API are',
     vendor: 'gemini',
     paths: [
-      '/v1beta/models/{model}:embedContent',
-      '/v1beta/models/{model}:batchEmbedContents',
       '/v1beta/models/{model}:asyncBatchEmbedContent',
       '/v1beta/models/{model}:embedText',
       '/v1beta/models/{model}:batchEmbedText',
     ],
-    instead: 'use /v1/embeddings',
+    instead: 'use batchEmbedContents',
   },
   {
     feature: 'Image and video generation is',
@@ -233,7 +231,8 @@ const OFFERED: Readonly<Record<Vendor, string>> = {
   messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
   openai:
     'POST /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/rerank and /v1/moderations, and GET /v1/models',
-  gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
+  gemini:
+    'generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents of /v1beta/models/{model}, and GET /v1beta/models',
 };
 
 const patterns = NOT_OFFERED.flatMap((row) =>

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleConsole } from '../../bin/bundle-console.ts';
 import type { EarlyScripts } from '../../console/early-load.ts';
-import { publicScreens, screens } from '../../console/screens.ts';
+import { publicScreens, readingScreens, screens } from '../../console/screens.ts';
 import type { Manifest } from '../../src/console/built-files.ts';
 import { negotiateEncoding } from '../../src/console/console.ts';
 import { sharedTurnpike } from '../support/shared-turnpike.ts';
@@ -200,7 +200,9 @@ describe('the files', () => {
       return bytes > (pageBytesMax[path] ?? PAGE_BYTES_MAX) ? [`${path}: ${bytes} bytes`] : [];
     });
     expect(over).toEqual([]);
-    expect(Object.keys(scripts.pages)).toEqual([...screens, ...publicScreens].map(({ path }) => path));
+    expect(Object.keys(scripts.pages)).toEqual(
+      [...screens, ...publicScreens, ...readingScreens].map(({ path }) => path),
+    );
   });
 });
 

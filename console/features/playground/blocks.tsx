@@ -7,7 +7,9 @@ import { Hint } from '../../parts/page.tsx';
 import type { Answer, Block } from './answer.ts';
 
 /** Loads with the first response. */
-const LaterMarkdown = lazy(async () => ({ default: (await loadPage(() => import('./markdown.tsx'))).MarkdownText }));
+const LaterMarkdown = lazy(async () => ({
+  default: (await loadPage(() => import('../../parts/markdown.tsx'))).MarkdownText,
+}));
 
 export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   const last = answer.blocks.length - 1;

@@ -35,8 +35,11 @@ export const formStyles = `
   height: 28px;
   max-width: 120px;
 }
-.si-support {
-  text-align: center;
+.si-footer {
+  display: flex;
+  flex-wrap: wrap;
+  justify-content: center;
+  gap: 10px;
   font-size: 14px;
 }
 .si-card {

@@ -3,6 +3,7 @@
 
 import type { SignInShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
+import { documentsOf } from '../../documents.ts';
 import { signInFailureText } from './failure-text.ts';
 import { formStyles } from './form-styles.ts';
 import { issuerRefusal, redirectToIssuer } from './single-sign-on.ts';
@@ -12,29 +13,35 @@ export function showSignIn(place: HTMLElement, onSignedIn: () => void): () => vo
   addStyles();
   const name = element('div', { className: 'si-name' });
   const card = element('div', { className: 'si-card' });
-  const support = element('div', { className: 'si-support' });
-  place.replaceChildren(element('main', { id: 'content', className: 'si' }, name, card, support));
+  const footer = element('footer', { className: 'si-footer' });
+  place.replaceChildren(element('main', { id: 'content', className: 'si' }, name, card, footer));
   const reading = call('GET /sign-in').catch(() => null);
-  void reading.then((read) => read !== null && showInstallation(read.installation, name, support));
+  void reading.then((read) => read !== null && showInstallation(read, name, footer));
   showFirstStep(card, reading, onSignedIn);
   return () => place.replaceChildren();
 }
 
 type Reading = Promise<SignInShape | null>;
 
-function showInstallation(
-  { name, logo, support }: SignInShape['installation'],
-  place: HTMLElement,
-  below: HTMLElement,
-) {
-  document.title = `Sign in · ${name}`;
+function showInstallation({ installation, pages, terms }: SignInShape, place: HTMLElement, below: HTMLElement): void {
+  const { name, logo, support } = installation;
+  document.title = `${document.title} · ${name}`;
   const ownLogo = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href ?? '';
   place.append(element('img', { src: logo ?? ownLogo, alt: '' }), name);
-  if (support === null) return;
-  const isPage = support.startsWith('https://');
-  const link = element('a', { href: isPage ? support : `mailto:${support}` }, isPage ? 'Contact support' : support);
-  if (isPage) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' });
-  below.append(link);
+  if (pages.models) below.append(element('a', { href: '/console/pricing' }, 'Models and prices'));
+  if (pages.status) below.append(element('a', { href: '/console/status' }, 'Status'));
+  const isPage = support?.startsWith('https://') ?? false;
+  const inNewTab = { target: '_blank', rel: 'noopener noreferrer' };
+  if (support !== null)
+    below.append(
+      element(
+        'a',
+        { href: isPage ? support : `mailto:${support}`, ...(isPage && inNewTab) },
+        isPage ? 'Contact support' : support,
+      ),
+    );
+  for (const document of documentsOf(terms))
+    below.append(element('a', { href: document.href, ...inNewTab }, document.name));
 }
 
 function showFirstStep(card: HTMLElement, reading: Reading, onSignedIn: () => void): void {

@@ -20,18 +20,24 @@ export const otherModelNames: readonly string[] = ['sandbox-embedding', 'sandbox
 export const sandboxUses: OtherUses = { embeddings: embed, rerank, moderation: moderate };
 
 async function embed(attempt: Attempt): Promise<WholeReply> {
-  const { inputs, dimensions, isBase64 } = readEmbeddingsRequest(attempt);
+  const asked = readEmbeddingsRequest(attempt);
+  const { inputs, dimensions, isBase64 } = asked;
   if ((dimensions ?? 1) > DIMENSIONS) refuseField('dimensions', `Input should be at most ${DIMENSIONS}`);
   const texts = inputs.map((input) => (typeof input === 'string' ? input : JSON.stringify(input)));
   const vectors = texts.map((text, index) => {
     const vector = vectorOf(text).slice(0, dimensions ?? DIMENSIONS);
-    return embeddingJson(index, isBase64 ? asBase64(vector) : vector);
+    return embeddingJson(asked, index, isBase64 ? asBase64(vector) : vector);
   });
   const tokens = inputs.reduce<number>(
     (sum, input) => sum + (Array.isArray(input) ? input.length : tokensOf(bytesOf(input))),
     0,
   );
-  return embeddingsReply(attempt, embeddingsJson(attempt.upstreamModel, vectors, tokens), tokens, requestIdOf(attempt));
+  return embeddingsReply(
+    attempt,
+    embeddingsJson(asked, attempt.upstreamModel, vectors, tokens),
+    tokens,
+    requestIdOf(attempt),
+  );
 }
 
 /** A vector of length 1 from hashes of the text. */
