@@ -136,7 +136,11 @@ export interface RangeReads {
 }
 
 /** Records of the days that the times divide are read here, whole days by `readDays`. */
-export function rangeReads(on: SqlReader, { readDays, topDays }: DayReads, limits: SearchLimits = SUMMARY_LIMITS): RangeReads {
+export function rangeReads(
+  on: SqlReader,
+  { readDays, topDays }: DayReads,
+  limits: SearchLimits = SUMMARY_LIMITS,
+): RangeReads {
   const scopeOf = usageScopes(on);
   const readRetained = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
   const retainedSince = async () => {

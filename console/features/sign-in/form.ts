@@ -11,10 +11,10 @@ import { issuerRefusal, redirectToIssuer } from './single-sign-on.ts';
 /** Draws the sign-in into an element. `onSignedIn` is called once a session has started. Returns what removes it. */
 export function showSignIn(place: HTMLElement, onSignedIn: () => void): () => void {
   addStyles();
-  const name = element('div', { className: 'si-name' });
+  const name = element('header', { className: 'si-name' });
   const card = element('div', { className: 'si-card' });
   const footer = element('footer', { className: 'si-footer' });
-  place.replaceChildren(element('main', { id: 'content', className: 'si' }, name, card, footer));
+  place.replaceChildren(element('div', { className: 'si' }, name, element('main', { id: 'content' }, card), footer));
   const reading = call('GET /sign-in').catch(() => null);
   void reading.then((read) => read !== null && showInstallation(read, name, footer));
   showFirstStep(card, reading, onSignedIn);

@@ -9,6 +9,7 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { furtherTotals } from './further-totals.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import type { MigrationPart } from './migration-part.ts';
@@ -18,7 +19,6 @@ import { peopleAndLevels } from './people-and-levels.ts';
 import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
-import { furtherTotals } from './further-totals.ts';
 import { rolledTotals } from './rolled-totals.ts';
 import { scimTables } from './scim.ts';
 
