@@ -32,10 +32,11 @@ const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 /** The latest first. */
 const undone: readonly Undone[] = [
   {
-    version: 29,
+    version: 30,
     sqlite: `DROP TRIGGER day_rolled_up; ${FURTHER}`,
     postgres: `DROP FUNCTION day_rolled_up CASCADE; ${FURTHER}`,
   },
+  onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,
     sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,

@@ -12,7 +12,7 @@ import { exportTables } from './exports.ts';
 import { furtherTotals } from './further-totals.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
-import type { MigrationPart } from './migration-part.ts';
+import { forBoth, type MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
@@ -191,9 +191,17 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** A column that earlier versions neither read nor write: without it, messages tell whose limit refused. */
+const scopes: Migration = {
+  version: 29,
+  name: 'scopes of refusals',
+  leastKnown: 20,
+  ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
+};
+
 /** Only tables that earlier versions do not read, and a trigger that fills them when these roll up a day. */
 const further: Migration = {
-  version: 29,
+  version: 30,
   name: 'further totals',
   leastKnown: 20,
   ...furtherTotals,
@@ -219,6 +227,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  scopes,
   further,
 ];
 
