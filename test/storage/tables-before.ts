@@ -32,10 +32,11 @@ const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 /** The latest first. */
 const undone: readonly Undone[] = [
   {
-    version: 30,
+    version: 31,
     sqlite: `DROP TRIGGER day_rolled_up; ${FURTHER}`,
     postgres: `DROP FUNCTION day_rolled_up CASCADE; ${FURTHER}`,
   },
+  onBoth(30, dropTables('files')),
   onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,

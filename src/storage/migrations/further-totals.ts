@@ -1,4 +1,4 @@
-// Version 30: the coarsest totals of closed days, for reports of everything with many keys. A trigger adds them up from the untagged
+// Version 31: the coarsest totals of closed days, for reports of everything with many keys. A trigger adds them up from the untagged
 // totals when a day is rolled up, by whichever version. All days are rolled up anew.
 
 import { forBoth } from './migration-part.ts';
