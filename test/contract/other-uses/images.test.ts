@@ -253,6 +253,15 @@ test('another provider draws what the first one cannot, at the multiplier of the
   await expectMoney(world, caller, [{ provider: 'draws-too', cost: '0.02' }]);
 });
 
+test('ten large images are one answer', async () => {
+  const caller = await world.makeKey();
+  const image = SQUARE + 'A'.repeat(4_000_000);
+  upstream.play(answers(200, imagesOf(Array.from({ length: 10 }, () => ({ b64_json: image })))));
+  const body = (await (await post(caller, { n: 10 })).json()) as { data: { b64_json: string }[] };
+  expect(body.data.map(({ b64_json }) => b64_json.length)).toEqual(Array.from({ length: 10 }, () => image.length));
+  await expectMoney(world, caller, [{ cost: '0.40', units: { images: 10 } }]);
+});
+
 test('an idempotency key is charged once, and its answer is repeated', async () => {
   const caller = await world.makeKey();
   const answer = imagesOf([{ b64_json: SQUARE }]);
