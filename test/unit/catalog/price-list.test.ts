@@ -120,7 +120,8 @@ describe('the price list', () => {
       for (const rates of ratesOf(price)) {
         // Speech by characters has no price for tokens.
         const ofUnits = Object.values(price.units?.rates ?? {});
-        const ofTokens = ofUnits.length > 0 && rates.input === 0n ? [] : Object.values({ ...rates, output: rates.input });
+        const ofTokens =
+          ofUnits.length > 0 && rates.input === 0n ? [] : Object.values({ ...rates, output: rates.input });
         for (const rate of [...ofTokens, ...ofUnits]) expect(rate).toBeGreaterThan(0n);
         if (serves === 'messages') expect(rates.output).toBeGreaterThanOrEqual(rates.input);
         else expect(rates.output).toBe(0n);
