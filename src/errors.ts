@@ -31,6 +31,7 @@ export const errorTable = {
   origin_not_allowed: { status: 403, type: 'permission_error', retry: false },
   address_not_allowed: { status: 403, type: 'permission_error', retry: false },
   browser_access_not_declared: { status: 403, type: 'permission_error', retry: false },
+  file_quota_exceeded: { status: 403, type: 'permission_error', retry: false },
   insufficient_user_quota: { status: 400, type: 'billing_error', retry: false },
   model_not_found: { status: 400, type: 'not_found_error', retry: false },
   object_not_found: { status: 404, type: 'not_found_error', retry: false },
@@ -90,6 +91,10 @@ export function storableMessage({ code, message }: Pick<TurnpikeError, 'code' | 
   return QUOTING.includes(code) ? '' : message;
 }
 
+/** Owners of a limit that refused a request; "held": only messages in progress stand in its way. */
+export const limitScopes = ['account', 'account_held', 'key', 'key_held'] as const;
+export type LimitScope = (typeof limitScopes)[number];
+
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;
@@ -98,6 +103,8 @@ export interface ErrorDetails {
   type?: string;
   /** Replaces the table's: true if only holds of other messages exhaust the balance. */
   retry?: boolean;
+  /** Stored with the count of refusals; clients never see it. Absent: no limit refused the request. */
+  scope?: LimitScope;
   /** Additional headers, such as `allow`. */
   headers?: Record<string, string>;
   /** More members of the body's `error`, such as `faults` of a refused file. */

@@ -3,12 +3,15 @@
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
 import { type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
 import { ReferenceArea, useActiveTooltipLabel } from 'recharts';
+import { axisOf } from '../figures.ts';
 import type { TimeChartProps } from './time-chart.tsx';
 
 /** The width of a digit of the axes, and the distance of the labels from the axis. */
 const DIGIT_PX = 7.5;
 const LABEL_GAP_PX = 18;
 const AXIS_PX_MIN = 64;
+/** Above the plot, for the half of the highest label that reaches beyond it. */
+const LABEL_PX = 10;
 
 export function DrawnChart({
   points,
@@ -25,9 +28,10 @@ export function DrawnChart({
 }: TimeChartProps) {
   const pick = usePick(onPick);
   const labelOf = (place: unknown) => points[Number(place)]?.at ?? '';
-  const most = mostOf(points, series);
-  const format = formatOf && ((value: number) => formatOf(value, most));
-  const labelLength = format?.(most).length ?? 0;
+  const [least, most] = extremesOf(points, series, isStacked === true);
+  const { ticks, domain } = axisOf(least, most, isOfCounts);
+  const format = formatOf && ((value: number) => formatOf(value, Math.max(most, -least)));
+  const labelLength = Math.max(0, ...ticks.map((tick) => format?.(tick).length ?? 0));
   const shared = {
     h: heightPx,
     data: points.map((point, place) => ({ ...point, place })), // labels may be repeated, places are not
@@ -42,7 +46,7 @@ export function DrawnChart({
     xAxisProps: { minTickGap: 40, tickFormatter: labelOf },
     tooltipProps: { labelFormatter: labelOf },
     yAxisProps: {
-      allowDecimals: !isOfCounts,
+      ...(!isBare && { ticks, domain: [...domain], interval: 0 as const }),
       width: Math.max(AXIS_PX_MIN, labelLength * DIGIT_PX + LABEL_GAP_PX),
       ...(format !== undefined && { tickFormatter: format }),
     },
@@ -53,7 +57,7 @@ export function DrawnChart({
     ...pick.keys,
   };
   // A chart without tooltips is not focusable.
-  const drawing = { accessibilityLayer: !isBare, ...pick.mouse };
+  const drawing = { accessibilityLayer: !isBare, ...(!isBare && { margin: { top: LABEL_PX } }), ...pick.mouse };
   if (kind === 'bar')
     return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
   if (kind === 'line')
@@ -127,12 +131,19 @@ function ActivePlace({ place }: { place: RefObject<number | null> }) {
   return null;
 }
 
-/** The largest magnitude of a value. */
-function mostOf(points: TimeChartProps['points'], series: TimeChartProps['series']): number {
-  const values = points.flatMap((point) => series.map(({ name }) => point[name]));
-  return values.reduce<number>(
-    (most, value) => (typeof value === 'number' ? Math.max(most, Math.abs(value)) : most),
-    0,
+/** The smallest and the largest value, or sum of a point if its values are stacked. The axis has zero in any case. */
+function extremesOf(
+  points: TimeChartProps['points'],
+  series: TimeChartProps['series'],
+  isStacked: boolean,
+): [least: number, most: number] {
+  const values = points.flatMap((point) => {
+    const shown = series.map(({ name }) => point[name]).filter((value) => typeof value === 'number');
+    return isStacked ? [shown.reduce((sum, value) => sum + value, 0)] : shown;
+  });
+  return values.reduce<[number, number]>(
+    ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
+    [0, 0],
   );
 }
 

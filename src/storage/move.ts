@@ -58,6 +58,7 @@ export const movedTables = [
   'provider_bill_sources',
   'provider_bills',
   'incidents',
+  'files',
   'agent_grants',
   'agent_keys',
   'device_codes',

@@ -29,6 +29,8 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(30, dropTables('files')),
+  onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,
     sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,

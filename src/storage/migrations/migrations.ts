@@ -9,9 +9,10 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { fileTables } from './files.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
-import type { MigrationPart } from './migration-part.ts';
+import { forBoth, type MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
@@ -190,6 +191,22 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** A column that earlier versions neither read nor write: without it, messages tell whose limit refused. */
+const scopes: Migration = {
+  version: 29,
+  name: 'scopes of refusals',
+  leastKnown: 20,
+  ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
+};
+
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const files: Migration = {
+  version: 30,
+  name: 'files',
+  leastKnown: 20,
+  ...fileTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -210,6 +227,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  scopes,
+  files,
 ];
 
 /** The version that this program creates and uses. */

@@ -17,6 +17,7 @@ import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../src/exports/exports.ts';
+import type { StoredFile } from '../../../src/files/files.ts';
 import type { Incident } from '../../../src/incidents/incidents.ts';
 import type {
   AccountRow,
@@ -32,7 +33,7 @@ import type {
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
-import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
+import type { RefusalCount, RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 import type { ScimTables } from './scim.ts';
 
@@ -95,7 +96,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   /** In the order they were made. */
   signUps: SignUp[];
   /** By seq. */
-  refusals: Map<number, StoredRefusal>;
+  refusals: Map<number, StoredRefusal & Pick<RefusalCount, 'scope'>>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
   /** By provider. */
@@ -104,5 +105,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   bills: Map<string, StoredBill>;
   /** By seq. */
   incidents: Map<number, Incident>;
+  /** By id. */
+  files: Map<number, StoredFile>;
   tagSets: TagSet[];
 }
