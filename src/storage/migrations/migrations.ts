@@ -9,6 +9,8 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { fileTables } from './files.ts';
+import { furtherTotals } from './further-totals.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import { forBoth, type MigrationPart } from './migration-part.ts';
@@ -198,6 +200,22 @@ const scopes: Migration = {
   ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const files: Migration = {
+  version: 30,
+  name: 'files',
+  leastKnown: 20,
+  ...fileTables,
+};
+
+/** Only tables that earlier versions do not read, and a trigger that fills them when these roll up a day. */
+const further: Migration = {
+  version: 31,
+  name: 'further totals',
+  leastKnown: 20,
+  ...furtherTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -219,6 +237,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   incidents,
   rolled,
   scopes,
+  files,
+  further,
 ];
 
 /** The version that this program creates and uses. */

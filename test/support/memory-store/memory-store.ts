@@ -69,6 +69,7 @@ export class MemoryLedgerStore implements LedgerStore {
     exportRuns: new Map(),
     mails: new Map(),
     incidents: new Map(),
+    files: new Map(),
     mailedLinks: new Map(),
     signUps: [],
     ...noScim(),
