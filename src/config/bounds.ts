@@ -154,6 +154,7 @@ export const bounds = {
   moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   imagesPerRequestMax: 10, // as at OpenAI
+  speechCharactersMax: 100_000, // OpenAI has 4,096, and servers for whole books have more
   upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
