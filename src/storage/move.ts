@@ -75,6 +75,9 @@ export const leftTables: readonly string[] = [
   'rolled_days',
   'untagged_totals',
   'tag_totals',
+  'model_totals',
+  'account_totals',
+  'key_totals',
 ];
 
 /** A snapshot of the tables to copy. */

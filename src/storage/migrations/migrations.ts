@@ -10,6 +10,7 @@ import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
 import { fileTables } from './files.ts';
+import { furtherTotals } from './further-totals.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import { forBoth, type MigrationPart } from './migration-part.ts';
@@ -207,6 +208,14 @@ const files: Migration = {
   ...fileTables,
 };
 
+/** Only tables that earlier versions do not read, and a trigger that fills them when these roll up a day. */
+const further: Migration = {
+  version: 31,
+  name: 'further totals',
+  leastKnown: 20,
+  ...furtherTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -229,6 +238,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   rolled,
   scopes,
   files,
+  further,
 ];
 
 /** The version that this program creates and uses. */

@@ -7,7 +7,10 @@ import type { Reader } from './read-pool.ts';
 /** The rights on the tables, by their names. */
 const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
-  ['SELECT', 'carried_credits rolled_days schema_versions tag_totals untagged_totals'],
+  [
+    'SELECT',
+    'account_totals carried_credits key_totals model_totals rolled_days schema_versions tag_totals untagged_totals',
+  ],
   ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
