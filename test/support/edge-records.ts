@@ -2,6 +2,7 @@
 // Some failed, some were written off or refunded, all have cached tokens, and most have a tag, a person, a session and an agent.
 // Contains no tests.
 
+import type { GroupNames } from '../../console/groupings.ts';
 import { rangeText, type TimeRange } from '../../console/range.ts';
 import { isoDay, startOfDay } from '../../console/times.ts';
 import { TagSets, type Tags, tagsText } from '../../src/accounts/accounts.ts';
@@ -39,6 +40,8 @@ export interface EdgeRecords {
   key: string;
   /** Requests of which REFUND was refunded. */
   refunded: string[];
+  /** Of accounts, keys and people. */
+  names: GroupNames;
   /** Times in milliseconds at which messages lie on both sides. */
   edges: number[];
 }
@@ -77,12 +80,14 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
     await add('poor', '0.0025'),
   ];
   const keys: Json[] = [];
+  const people: Json[] = [];
   for (const [account, name, person] of [
     [north, 'one', null],
     [north, 'two', 'ada'],
     [south, 'three', 'bob'],
   ] as const) {
-    const owner = person === null ? {} : { person: await addPerson(installation, account['id'], person) };
+    if (person !== null) people.push(await addPerson(installation, account['id'], person));
+    const owner = person === null ? {} : { person: people.at(-1)?.['id'] };
     keys.push(await makeKey(installation, account['id'], { name, ...owner }));
   }
   const poorKey = await makeKey(installation, poor['id'], { name: 'poor' });
@@ -107,13 +112,20 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
     accounts: { north: idOf(north), south: idOf(south), poor: idOf(poor) },
     key: idOf(keys[0] as Json),
     refunded,
+    names: namesOf([north, south, poor, ...keys, poorKey, ...people]),
     edges,
   };
 }
 
-async function addPerson({ ask }: Installation, account: unknown, name: string): Promise<string> {
+async function addPerson({ ask }: Installation, account: unknown, name: string): Promise<Json> {
   const invited = { role: 'member', account, name, email: `${name}@example.com` };
-  return String((await ask('POST', '/api/v1/people', invited)).body['id']);
+  return (await ask('POST', '/api/v1/people', invited)).body;
+}
+
+function namesOf(objects: readonly Json[]): GroupNames {
+  const names = new Map(objects.map(({ id, name }) => [id, String(name)]));
+  const nameOf = (id: string | null) => names.get(id) ?? String(id);
+  return { account: nameOf, key: nameOf, person: nameOf };
 }
 
 function factsOf(number: number): object {

@@ -31,7 +31,7 @@ export function MarginShow() {
   const { values } = useFilters();
   const range = useRange();
   const before = comparedRanges(range, Date.now())?.before;
-  const { data, error, refetch } = useGet('/usage/margin', {
+  const { data, error, refetch, isPlaceholderData } = useGet('/usage/margin', {
     query: {
       ...filtersOf(values),
       ...rangeQuery(range),
@@ -59,7 +59,7 @@ export function MarginShow() {
           <ActiveFilters />
           <Tiles margin={data} />
           <Why margin={data} />
-          <Groups margin={data} />
+          <Groups margin={data} isOfFormerGrouping={isPlaceholderData} />
         </Stack>
       )}
     </>
@@ -233,7 +233,14 @@ function Change({ usd, ...text }: { usd: string; fw?: number; size?: 'sm' }) {
   );
 }
 
-function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: { margin: MarginShape }) {
+interface GroupsProps {
+  margin: MarginShape;
+  /** The rows have no names in the present grouping. */
+  isOfFormerGrouping: boolean;
+}
+
+function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
+  const { data, groups, is_previous_complete: isCompared } = margin;
   const { values } = useFilters();
   const names = useNames(data);
   const personName = useActors(data.map(({ person }) => person));
@@ -250,7 +257,9 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
       isPadded={false}
       aside={<GroupingSelect labels={marginGroupings} usual="model" />}
     >
-      {data.length === 0 ? (
+      {isOfFormerGrouping ? (
+        <Loading />
+      ) : data.length === 0 ? (
         <NoRows
           icon="percent"
           title="No margin"

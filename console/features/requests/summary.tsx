@@ -6,23 +6,17 @@ import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/
 import type { Query } from '../../api.ts';
 import { countOf, formatCount, formatShare, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
-import {
-  type Grouping,
-  type GroupNames,
-  groupFilter,
-  groupingLabels,
-  groupingNoun,
-  groupName,
-} from '../../groupings.ts';
+import { type Grouping, groupFilter, groupingLabels, groupingNoun, groupName } from '../../groupings.ts';
 import { formatMoney } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
 import { useZone, When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { rangeOfDay } from '../../range.ts';
+import { rangeOfBucket, type TimeRange } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
 
@@ -171,18 +165,21 @@ interface UsageGroupsProps {
 }
 
 export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
-  const { data, error, refetch } = answer;
+  const { data, error, refetch, isPlaceholderData } = answer;
   const rows = data?.data ?? [];
   const names = useNames(rows.map(({ account, key }) => ({ account, key })));
   const personName = useActors(rows.map(({ person }) => person));
+  const range = useRange();
+  const nameOf = (row: UsageTotalShape) => groupName(row, grouping, { ...names, person: personName });
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
+  // The rows of the former grouping have no names in this one.
+  if (data === undefined || isPlaceholderData) return <Loading />;
   return (
     <Card p={0}>
       <PlainTable<UsageTotalShape>
         label={`Requests by ${groupingNoun(grouping)}`}
         isCompact={false}
-        columns={groupColumns(grouping, { ...names, person: personName }, filters, data.total)}
+        columns={groupColumns({ grouping, values: filters.values, range, total: data.total }, nameOf)}
         rows={rows}
         keyOf={(row) => row[grouping] ?? ''}
         {...(data.groups > rows.length && {
@@ -193,7 +190,15 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   );
 }
 
-function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters, total: UsageTotalShape) {
+interface GroupsShown {
+  grouping: Grouping;
+  /** The parameters of the address. */
+  values: Filters['values'];
+  range: TimeRange;
+  total: UsageTotalShape;
+}
+
+function groupColumns({ grouping, values, range, total }: GroupsShown, nameOf: (row: UsageTotalShape) => string) {
   const { sort: _, order: __, group_by: ___, tag_name: ____, ...others } = values;
   const count = (name: string, label: string, of: (row: UsageTotalShape) => number): Column<UsageTotalShape> => ({
     name,
@@ -203,11 +208,10 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
     total: <span className="tabular">{formatCount(of(total))}</span>,
     ...(name !== 'messages' && { from: 'sm' as const }),
   });
-  const nameOf = (row: UsageTotalShape) => groupName(row, grouping, names);
   /** The list of the group's requests. */
   const searchOf = (row: UsageTotalShape): Record<string, string> =>
     grouping === 'day'
-      ? { ...others, range: rangeOfDay(row.day ?? '') }
+      ? { ...others, range: rangeOfBucket({ ...range, step: 'day' }, row.day ?? '') }
       : { ...others, ...groupFilter(row, grouping, values) };
   const columns: Column<UsageTotalShape>[] = [
     {

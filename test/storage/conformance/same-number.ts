@@ -3,7 +3,14 @@
 
 import { expect, test } from 'bun:test';
 import { type Grouping, groupFilter, groupingLabels } from '../../../console/groupings.ts';
-import { comparedRanges, rangeLabels, rangeOf, rangeOfBucket, rangeQuery, type TimeRange } from '../../../console/range.ts';
+import {
+  comparedRanges,
+  rangeLabels,
+  rangeOf,
+  rangeOfBucket,
+  rangeQuery,
+  type TimeRange,
+} from '../../../console/range.ts';
 import { formatUsd, parseUsd } from '../../../src/base/money.ts';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
 import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
@@ -171,8 +178,7 @@ async function expectMargins(ask: Ask, question: Question, range: TimeRange, sco
     all.filter(isAsked({ ...range, ...times }, scope, NOW_MS));
   const [now, earlier] = [recordsOf(range), before === undefined ? null : recordsOf(before)];
   for (const by of groupingsOf['margin'] ?? []) {
-    const previous =
-      compared === undefined ? '' : `&previous_since=${compared.since}&previous_until=${compared.until}`;
+    const previous = compared === undefined ? '' : `&previous_since=${compared.since}&previous_until=${compared.until}`;
     const answer = await ask(`usage/margin?limit=1000&group_by=${by}&tag_name=${TAG}&${question.query}${previous}`);
     expect({ by, ...marginFiguresOf(answer['total'] as Json) }).toEqual({ by, ...marginOf(now) });
     if (earlier === null) continue;
