@@ -109,6 +109,11 @@ export function rangeOfMonth(month: string): string {
   return rangeText(sinceMs, monthStartMs(sinceMs, 1));
 }
 
+/** The month in UTC, "2026-11", of the last moment of a range that has passed. */
+export function monthOfRange({ untilMs }: TimeRange, nowMs: number): string {
+  return new Date(Math.min((untilMs ?? nowMs + 1) - 1, nowMs)).toISOString().slice(0, 7);
+}
+
 /** Parameters of all lists and reports of the API, whose `until` is the last time that counts. */
 export function rangeQuery({ sinceMs, untilMs }: Pick<TimeRange, 'sinceMs' | 'untilMs'>): {
   since: string;

@@ -4,6 +4,7 @@ import {
   CloseButton,
   Combobox,
   Group,
+  type MantineSpacing,
   Menu,
   Popover,
   Stack,
@@ -13,12 +14,11 @@ import {
   useCombobox,
 } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { type ChangeEvent, type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useFilters } from '../filters.ts';
 import { type FoundBy, foundAccounts, SEARCH_MS, useChoosesAccount } from './fields.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
-import { DayField } from './times.tsx';
 
 /** Options that are listed at once. */
 const SHOWN_MAX = 100;
@@ -42,9 +42,7 @@ type Choice =
       inputMode?: 'decimal';
       faultOf?: (text: string) => string | null;
       onApply?: (text: string) => void;
-    }
-  /** A day in the zone of the console. */
-  | { kind: 'day' };
+    };
 
 export type ListFilter = Choice & {
   /** The parameter of the address. */
@@ -60,9 +58,10 @@ interface FilterChipsProps {
   filters: readonly ListFilter[];
   /** Fields before the chips, such as the time range. */
   children?: ReactNode;
+  mb?: MantineSpacing | number;
 }
 
-export function FilterChips({ filters, children }: FilterChipsProps) {
+export function FilterChips({ filters, children, mb = 'md' }: FilterChipsProps) {
   const { values, set } = useFilters();
   const [open, setOpen] = useState<string | null>(null);
   const shownValueOf = ({ name, read = (all) => all[name] ?? '' }: ListFilter) => read(values);
@@ -73,7 +72,7 @@ export function FilterChips({ filters, children }: FilterChipsProps) {
   const offered = filters.filter((filter) => !shown.includes(filter));
   const clear = () => set(Object.assign({}, ...active.map((filter) => emptied(filter))));
   return (
-    <Group mb="md" gap="xs" align="flex-end" className="no-print" role="search" aria-label="Filters">
+    <Group mb={mb} gap="xs" align="flex-end" className="no-print" role="search" aria-label="Filters">
       {children}
       {shown.map((filter) => (
         <FilterChip
@@ -235,9 +234,8 @@ function OptionList({ label, value, onChange, options, isLoading, search, onSear
   );
 }
 
-function TextEditor({ filter, value, onChange }: EditorProps<'text' | 'day'>) {
-  const { placeholder, inputMode, faultOf, onApply }: Partial<Extract<ListFilter, { kind: 'text' }>> =
-    filter.kind === 'text' ? filter : {};
+function TextEditor({ filter, value, onChange }: EditorProps<'text'>) {
+  const { label, placeholder, inputMode, faultOf, onApply } = filter;
   const [text, setText] = useState(value);
   const [fault, setFault] = useState<string | null>(null);
   const apply = (event: FormEvent) => {
@@ -247,21 +245,18 @@ function TextEditor({ filter, value, onChange }: EditorProps<'text' | 'day'>) {
     setFault(found);
     if (found === null) (onApply ?? onChange)(wanted);
   };
-  const field = {
-    label: filter.label,
-    value: text,
-    error: fault,
-    onChange: ({ currentTarget }: ChangeEvent<HTMLInputElement>) => setText(currentTarget.value),
-    'data-autofocus': true,
-  };
   return (
     <form onSubmit={apply}>
       <Stack gap="xs">
-        {filter.kind === 'day' ? (
-          <DayField {...field} />
-        ) : (
-          <TextInput placeholder={placeholder} inputMode={inputMode} {...field} />
-        )}
+        <TextInput
+          data-autofocus
+          label={label}
+          placeholder={placeholder}
+          inputMode={inputMode}
+          value={text}
+          error={fault}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
         <ActionButton type="submit" label="Apply" isPrimary size="xs" />
       </Stack>
     </form>

@@ -7,9 +7,11 @@ import { optionsOf } from '../labels.ts';
 import {
   DEFAULT_RANGE,
   describeRange,
+  monthOfRange,
   rangeLabels,
   rangeOf,
   rangeOfBucket,
+  rangeOfMonth,
   rangeText,
   startOf,
   stepMs,
@@ -73,13 +75,11 @@ export function RangeFilter() {
 }
 
 interface RangeFieldsProps {
-  /** In a grid of filters. */
-  isInGrid?: boolean;
   size?: 'xs' | 'sm';
 }
 
 /** The fields of the choice, for a bar of filters. */
-export function RangeFields({ isInGrid = false, size = 'sm' }: RangeFieldsProps) {
+export function RangeFields({ size = 'sm' }: RangeFieldsProps) {
   const { name, sinceMs, untilMs } = useRange();
   const set = useSetRange();
   const choose = (chosen: string | null) =>
@@ -89,7 +89,7 @@ export function RangeFields({ isInGrid = false, size = 'sm' }: RangeFieldsProps)
       <Select
         {...(size === 'sm' ? { label: 'Time range' } : { 'aria-label': 'Time range' })}
         size={size}
-        w={isInGrid ? undefined : 160}
+        w={160}
         data={[...optionsOf(rangeLabels), { value: 'custom', label: 'Custom range' }]}
         value={name}
         onChange={choose}
@@ -135,6 +135,13 @@ function EndField({ label, size, ms, onChange }: EndFieldProps) {
       onKeyDown={({ key }) => key === 'Enter' && leave()}
     />
   );
+}
+
+/** The month of the range, of reports that consist of months, and the choice of another one. */
+export function useMonth(): [string, (month: string) => void] {
+  const setRange = useSetRange();
+  const current = new Date().toISOString().slice(0, 7);
+  return [monthOfRange(useRange(), Date.now()), (month) => setRange(month === current ? 'month' : rangeOfMonth(month))];
 }
 
 /** What the range covers: "Last 7 days: Nov 24 – Nov 30 (UTC)". */

@@ -269,11 +269,6 @@ for (const zone of ZONES)
     await reach(page, [ofNorth.cost], () => amountsIn(cost.locator('.stat-value')));
     await reach(page, ofNorth.messages, () => countIn(cost.getByText(/requests?$/)));
 
-    await expectStatement(
-      page,
-      records.filter(({ account }) => account === filled.accounts.north),
-    );
-
     await choose(page, 'Models');
     const ofModel = figuresFor({ model: 'sandbox-echo' });
     await hasAmount(rowOf('sandbox-echo').first(), ofModel.cost);
@@ -286,5 +281,10 @@ for (const zone of ZONES)
     await choose(page, 'Providers');
     await hasAmount(rowOf('sandbox').first(), figuresFor({ provider: 'sandbox' }).cost);
     expect(new URL(page.url()).searchParams.get('range')).toBe(text);
+
+    await choose(page, 'Accounts');
+    await open('north');
+    const ofAccount = records.filter(({ account }) => account === filled.accounts.north);
+    await expectStatement(page, ofAccount);
     expect(visitor.problems).toEqual([]);
   });

@@ -40,7 +40,7 @@ export interface EdgeRecords {
   key: string;
   /** Requests of which REFUND was refunded. */
   refunded: string[];
-  /** Of accounts, keys and people. */
+  /** The names of accounts, keys and people. */
   names: GroupNames;
   /** Times in milliseconds at which messages lie on both sides. */
   edges: number[];

@@ -130,7 +130,7 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
   },
 };
 
-/** Of the summary, the totals and the margin. */
+/** The groupings of the summary, the totals and the margin. */
 const groupingsOf = (() => {
   const { session: _, agent: __, ...ofTotals } = groupingLabels;
   const { day: ___, ...ofMargin } = ofTotals;
