@@ -130,10 +130,10 @@ export function startOf(atMs: number, step: Step): number {
   return Math.floor(atMs / stepMs[step]) * stepMs[step];
 }
 
-/** The part of a range that one of its buckets covers, as a text for the address. */
-export function rangeOfBucket({ sinceMs, untilMs, step }: TimeRange, at: string, count = 1): string {
+/** The part of a range that buckets cover, as a text for the address. */
+export function rangeOfBucket({ sinceMs, untilMs }: TimeRange, at: string, lengthMs: number, count = 1): string {
   const startMs = Date.parse(at);
-  const endMs = startMs + count * stepMs[step];
+  const endMs = startMs + count * lengthMs;
   return rangeText(Math.max(startMs, sinceMs), Math.min(endMs, untilMs ?? endMs));
 }
 

@@ -20,6 +20,7 @@ export function DrawnChart({
   formatValue,
   hasSteps = false,
   isBare = false,
+  isSmall = false,
   isOfCounts = false,
   onPick,
 }: TimeChartProps) {
@@ -33,9 +34,9 @@ export function DrawnChart({
     data: points.map((point, place) => ({ ...point, place })), // labels may be repeated, places are not
     dataKey: 'place',
     series: series.map(({ name, label, color }) => ({ name, label, color })),
-    withLegend: !isBare && series.length > 1,
+    withLegend: !isBare && !isSmall && series.length > 1,
     withXAxis: !isBare,
-    withYAxis: !isBare,
+    withYAxis: !isBare && !isSmall,
     withTooltip: !isBare,
     gridAxis: isBare ? ('none' as const) : ('x' as const),
     tickLine: 'none' as const,
@@ -91,13 +92,16 @@ function usePick(onPick: TimeChartProps['onPick']): Pick {
   const active = useRef<number | null>(null);
   if (onPick === undefined) return { mouse: {}, keys: {}, marks: null };
   const [first, last] = span === null ? [0, 0] : [Math.min(...span), Math.max(...span)];
-  const move = (start: number | null, { activeTooltipIndex }: { activeTooltipIndex?: unknown }) => {
-    const place = activeTooltipIndex == null ? Number.NaN : Number(activeTooltipIndex);
-    if (Number.isInteger(place)) setSpan([start ?? place, place]);
+  const move = (start: number | null, at: Hovered) => {
+    const place = placeOf(at);
+    if (place !== null) setSpan([start ?? place, place]);
   };
-  const end = () => {
+  /** A tap begins before the chart knows its place. */
+  const end = (at: Hovered) => {
     setSpan(null);
+    const place = placeOf(at);
     if (span !== null) onPick(first, last);
+    else if (place !== null) onPick(place, place);
   };
   return {
     mouse: {
@@ -118,6 +122,15 @@ function usePick(onPick: TimeChartProps['onPick']): Pick {
       </>
     ),
   };
+}
+
+interface Hovered {
+  activeTooltipIndex?: unknown;
+}
+
+function placeOf({ activeTooltipIndex }: Hovered): number | null {
+  const place = activeTooltipIndex == null ? Number.NaN : Number(activeTooltipIndex);
+  return Number.isInteger(place) ? place : null;
 }
 
 /** Keeps the place that the arrow keys or the mouse have reached. */

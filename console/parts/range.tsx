@@ -47,11 +47,13 @@ export function useSetRange(): (text: string) => void {
 }
 
 /**
-^ * Picks buckets of a chart: one leads to the requests that it counts, narrowed by `of`; several become the range.
+ * Picks buckets of a chart: one leads to the requests that it counts, narrowed by `of`; several become the range. By default, the buckets
+ * are steps of the range.
  */
 export function usePickBuckets(
   buckets: readonly { at: string }[],
   of: Record<string, string> = {},
+  lengthMs?: number,
 ): (first: number, last: number) => void {
   const range = useRange();
   const setRange = useSetRange();
@@ -59,7 +61,7 @@ export function usePickBuckets(
   return (first, last) => {
     const at = buckets[first]?.at;
     if (at === undefined) return;
-    const text = rangeOfBucket(range, at, last - first + 1);
+    const text = rangeOfBucket(range, at, lengthMs ?? stepMs[range.step], last - first + 1);
     if (first === last) void goTo('/usage', { ...of, range: text });
     else setRange(text);
   };

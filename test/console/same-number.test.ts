@@ -117,7 +117,7 @@ const cellsOf = (own: readonly Json[]) => {
   return [sum.messages, sum.input, sum.cacheRead + sum.cacheWrite, sum.output, sum.cost];
 };
 
-/** What a table by this grouping shows of records. */
+/** The groups of records, as a table shows them. */
 function groupsOf(own: readonly Json[], by: Grouping, cells: (own: readonly Json[]) => Figure[]) {
   const groups = Map.groupBy(own, (record) => groupName({ [by]: groupOf(record, by) }, by, filled.names));
   return Object.fromEntries([...groups].map(([name, members]) => [name, cells(members)]));

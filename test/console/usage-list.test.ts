@@ -2,12 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { formatUtcDay } from '../../console/times.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaults } from './find-faults.ts';
 import { openConsole } from './open-console.ts';
 import { addFilter } from './page-actions.ts';
 
 const MESSAGES = 24;
+const DAY_MS = 86_400_000;
 
 const opened = openConsole(MESSAGES);
 
@@ -123,6 +125,33 @@ test.skipIf(chromium === null)(
     await waitForColumn(page, 'Model', all('sandbox-error-529'));
   },
 );
+
+test.skipIf(chromium === null)('the small chart covers the range, and its bars lead to their requests', async () => {
+  await using visitor = await open();
+  const { page } = visitor;
+  await visitor.goTo('/usage?range=30d&model=sandbox-lorem');
+  const dayOf = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  const [first, last] = [formatUtcDay(dayOf(29)), formatUtcDay(dayOf(0))];
+  const count = (await columnOf(page, 'Model')).length;
+  const chart = page.getByRole('img', { name: `Requests over time, from ${first} to ${last}: ${count}` });
+  const bars = chart.locator('.recharts-bar-rectangle path');
+  await bars.first().waitFor();
+  expect(await bars.count()).toBe(1);
+  await bars.first().click();
+  await page.waitForURL(new RegExp(`range=${dayOf(0)}T00%3A00Z`));
+  expect(new URL(page.url()).searchParams.get('model')).toBe('sandbox-lorem');
+  await waitForColumn(page, 'Model', (cells) => all('sandbox-lorem')(cells) && cells.length === count);
+  await page.goBack();
+  await chart.waitFor();
+  const box = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(box.x + box.width / 2, box.y + 9);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 9, box.y + 9, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/range=\d{4}-\d\d-\d\d.*\.\./);
+  await waitForColumn(page, 'Model', (cells) => all('sandbox-lorem')(cells) && cells.length === count);
+  expect(visitor.problems).toEqual([]);
+});
 
 test.skipIf(chromium === null)('names of models that differ at their ends are shown whole', async () => {
   await using visitor = await open();

@@ -9,6 +9,7 @@ import {
   rangeOf,
   rangeOfBucket,
   rangeQuery,
+  stepMs,
   type TimeRange,
 } from '../../../console/range.ts';
 import { formatUsd, parseUsd } from '../../../src/base/money.ts';
@@ -153,8 +154,7 @@ async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, sco
       );
       expect({ report, by, scope, groups: new Map(shown) }).toEqual({ report, by, scope, groups: new Map(right) });
       for (const row of report === 'summary' && by !== 'account' ? rows.filter((one) => one[by] !== null) : []) {
-        const times =
-          by === 'day' ? rangeOf(rangeOfBucket({ ...range, step: 'day' }, String(row['day'])), NOW_MS) : range;
+        const times = by === 'day' ? rangeOf(rangeOfBucket(range, String(row['day']), stepMs.day), NOW_MS) : range;
         const filter = by === 'day' ? {} : groupFilter(row, by, { tag_name: TAG });
         const linked = new URLSearchParams({ ...rangeQuery(times), ...scope, ...filter });
         const { total } = await ask(`usage/summary?${linked}`);
