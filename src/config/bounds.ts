@@ -32,6 +32,13 @@ export const bounds = {
   unreadBodySecondsMax: 12, // how long a client may go on sending a body that is not read
   unreadBytesPerSecondMax: 128 * 1024 * 1024,
   loopDelaysSeen: 4, // shed only when the delay is in all of these samples, so that one stall sheds nothing
+  // Forms with files, which are kept on disk while their request runs
+  formFieldsMax: 100,
+  formFieldBytesMax: 128 * 1024,
+  formHeadersMax: 20, // of one part
+  formHeaderBytesMax: 16 * 1024,
+  formBytesMore: 8 * 1024 * 1024, // of a body, besides its files
+  spooledBytesMax: 16 * 1024 * 1024 * 1024, // on disk, of all requests that run
   // Authentication
   cachedKeysMax: 50_000,
   cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys

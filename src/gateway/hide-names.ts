@@ -1,5 +1,5 @@
-// Answers without the names that the operator hides from accounts: the model is named as the catalog sells it, and the id is made
-// here. Ids of tool calls and items, and signatures, stay: later requests need them.
+// Answers without what a provider charges the operator, and without the names that the operator hides from accounts: the model is
+// named as the catalog sells it, and the id is made here. Ids of tool calls and items, and signatures, stay: later requests need them.
 
 import { type Catalog, hiddenFromAccounts } from '../catalog/catalog.ts';
 import { isJsonObject, type JsonObject, makeEvent, parseExactly, type StreamEvent } from '../wire/wire.ts';
@@ -22,24 +22,38 @@ export function answerNames(catalog: Catalog, model: string, requestId: string):
   };
 }
 
-export function renameEvents(events: StreamEvent[], names: AnswerNames): StreamEvent[] {
+/** The events as the client receives them: never with what the provider charges, and with other names if some are hidden. */
+export function showEvents(events: StreamEvent[], names: AnswerNames | null): StreamEvent[] {
+  if (names === null && !events.some(hasCharges)) return events; // the common case
   return events.map((event) => {
     if (event.native !== undefined)
-      return { ...event, native: event.native.map((one) => ({ ...one, text: renameText(one.text, names) })) };
-    if (event.name !== 'message_start') return event;
-    return { ...event, ...makeEvent({ ...renamed(event.value, names), type: 'message_start' }) };
+      return { ...event, native: event.native.map((one) => ({ ...one, text: showText(one.text, names) })) };
+    const isRenamed = names !== null && event.name === 'message_start';
+    if (!isRenamed && !hasCharges(event)) return event;
+    return { ...event, ...makeEvent({ ...shown(event.value, names), type: event.name }) };
   });
 }
 
-export function renameAnswer({ text, message }: WholeAnswer, names: AnswerNames): WholeAnswer {
-  return { text: renameText(text, names), message: message && renamed(message, names) };
+export function showAnswer({ text, message }: WholeAnswer, names: AnswerNames | null): WholeAnswer {
+  const written = showText(text, names);
+  return written === text ? { text, message } : { text: written, message: message && shown(message, names) };
 }
 
-/** The text as it is if it is no JSON object, such as the end of a stream. */
-function renameText(text: string, names: AnswerNames): string {
-  if (!text.startsWith('{')) return text;
+/** Names of what a provider charges the operator. */
+const CHARGE = /cost|^is_byok$/i;
+const CHARGE_IN_TEXT = /cost[\w.]*"\s*:/i;
+
+/** Looks at the text only. */
+function hasCharges({ name, json, native }: StreamEvent): boolean {
+  if (native !== undefined) return native.some(({ text }) => CHARGE_IN_TEXT.test(text));
+  return (name === 'message_start' || name === 'message_delta') && CHARGE_IN_TEXT.test(json);
+}
+
+/** The text as it is if nothing is hidden, or if it is no JSON object, such as the end of a stream. */
+function showText(text: string, names: AnswerNames | null): string {
+  if (!text.startsWith('{') || (names === null && !CHARGE_IN_TEXT.test(text))) return text;
   const value = parseExactly(text);
-  return isJsonObject(value) ? JSON.stringify(renamed(value, names)) : text;
+  return isJsonObject(value) ? JSON.stringify(shown(value, names)) : text;
 }
 
 /** Prefixes of ids, by the kind of object that has one. */
@@ -51,23 +65,31 @@ const PREFIXES: Readonly<Record<string, string>> = {
   response: 'resp_',
 };
 
-/** Members that some providers add, and that name them or what they charge. */
+/** Members that some providers add, and that name them. */
 const OF_PROVIDER = ['provider', 'system_fingerprint', 'x_groq'];
-const CHARGES = ['cost', 'cost_details', 'is_byok'];
+/** Where providers add charges: their counts, and facts of gateways. */
+const CHARGED = ['usage', 'usageMetadata', 'provider_metadata', 'providerMetadata', 'gateway'];
 
-function renamed(value: JsonObject, names: AnswerNames): JsonObject {
-  const shown = { ...value };
-  const { type, object } = value;
+function shown(value: JsonObject, names: AnswerNames | null): JsonObject {
+  const kept = withoutCharges(value);
+  if (names !== null) rename(kept, names);
+  // The beginning of a Messages stream, and the events of Responses.
+  for (const name of ['message', 'response']) if (isJsonObject(kept[name])) kept[name] = shown(kept[name], names);
+  return kept;
+}
+
+function withoutCharges(value: JsonObject): JsonObject {
+  const kept = Object.fromEntries(Object.entries(value).filter(([name]) => !CHARGE.test(name)));
+  for (const name of CHARGED) if (isJsonObject(kept[name])) kept[name] = withoutCharges(kept[name]);
+  return kept;
+}
+
+function rename(shown: JsonObject, names: AnswerNames): void {
+  const { type, object } = shown;
   if (names.model !== null)
     for (const name of ['model', 'modelVersion']) if (typeof shown[name] === 'string') shown[name] = names.model;
-  if (names.id !== null) {
-    const prefix = PREFIXES[String(object ?? type)] ?? '';
-    for (const name of ['id', 'responseId']) if (typeof shown[name] === 'string') shown[name] = prefix + names.id;
-    for (const name of OF_PROVIDER) delete shown[name];
-    if (isJsonObject(shown['usage']))
-      shown['usage'] = Object.fromEntries(Object.entries(shown['usage']).filter(([name]) => !CHARGES.includes(name)));
-  }
-  // The beginning of a Messages stream, and the events of Responses.
-  for (const name of ['message', 'response']) if (isJsonObject(shown[name])) shown[name] = renamed(shown[name], names);
-  return shown;
+  if (names.id === null) return;
+  const prefix = PREFIXES[String(object ?? type)] ?? '';
+  for (const name of ['id', 'responseId']) if (typeof shown[name] === 'string') shown[name] = prefix + names.id;
+  for (const name of OF_PROVIDER) delete shown[name];
 }

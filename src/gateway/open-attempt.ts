@@ -18,7 +18,7 @@ import type { MessageRequest, StreamEvent, TokenCounts } from '../wire/wire.ts';
 import type { WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
-import { type AnswerNames, answerNames, renameAnswer, renameEvents } from './hide-names.ts';
+import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
 import type { AdmittedRequest } from './plan-message.ts';
@@ -222,7 +222,7 @@ export class OpenAttempt {
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.#counter.observe(event);
     const complete = completeEvents(events, () => this.#countsSoFar());
-    return this.#names === null ? complete : renameEvents(complete, this.#names);
+    return showEvents(complete, this.#names);
   }
 
   /** Counts a whole message. Returns it as the client receives it. */
@@ -233,7 +233,7 @@ export class OpenAttempt {
     this.#made = counting instanceof Promise ? await counting : counting;
     const answer =
       isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
-    return this.#names === null ? answer : renameAnswer(answer, this.#names);
+    return showAnswer(answer, this.#names);
   }
 
   /** Whether the bill of the complete answer needs counts that the provider did not report. */

@@ -5,6 +5,7 @@ export { allowOrigin, corsHeaders, preflightResponse, refuseCrossSite } from './
 export { type Exchanged, exchange } from './exchange.ts';
 export { LoopDelay } from './loop-delay.ts';
 export { BodiesInFlight, parseJsonObject, RequestBody, readBounded } from './read-body.ts';
+export { Form, type FormFile, type FormLimits, readForm } from './read-form.ts';
 export {
   errorResponse,
   pathOf,

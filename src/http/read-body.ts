@@ -99,15 +99,35 @@ export class RequestBody implements EqualWait {
    */
   read(bytesMax: number, owner: number, times: { bodyMs: number }): Promise<Uint8Array | Blob> {
     this.#owner = owner;
-    const { headers } = this.#request;
-    const encoding = headers.get('content-encoding')?.trim().toLowerCase();
-    if (encoding && encoding !== 'identity')
-      throw new TurnpikeError('content_type_unsupported', 'content-encoding: send the body uncompressed.');
+    this.#requirePlain();
     const { bytesDeclared } = this;
     if (bytesDeclared !== null && bytesDeclared > bytesMax) throw tooLarge(bytesMax);
     if (bytesDeclared !== null) this.#take(bytesDeclared);
     const isSmall = bytesDeclared !== null && bytesDeclared <= SMALL_BODY_BYTES;
     return isSmall ? this.#readSmall(times) : this.#readLarge(bytesDeclared, bytesMax, times);
+  }
+
+  /**
+   * Passes the body on in pieces of at most about a megabyte, each when `accept` has taken the one before. Throws as `read`, but the memory
+   * of other bodies does not matter. Called once, instead of `read`.
+   */
+  async pass(bytesMax: number, times: { bodyMs: number }, accept: (piece: Uint8Array) => Promise<void>): Promise<void> {
+    this.#requirePlain();
+    if ((this.bytesDeclared ?? 0) > bytesMax) throw tooLarge(bytesMax);
+    if (this.#request.body === null) return;
+    const startMs = performance.now();
+    let received = 0;
+    try {
+      await this.#receive((piece) => {
+        received += piece.byteLength;
+        if (received > bytesMax) throw tooLarge(bytesMax);
+        return accept(piece);
+      });
+    } catch (thrown) {
+      throw thrown instanceof TurnpikeError ? thrown : lost(thrown);
+    } finally {
+      times.bodyMs = performance.now() - startMs;
+    }
   }
 
   /** Releases the body's memory. Only the first call counts. */
@@ -117,6 +137,12 @@ export class RequestBody implements EqualWait {
     this.#endWait();
     if (this.#isOpen) this.#inFlight.open--;
     this.#isOpen = false;
+  }
+
+  #requirePlain(): void {
+    const encoding = this.#request.headers.get('content-encoding')?.trim().toLowerCase();
+    if (encoding && encoding !== 'identity')
+      throw new TurnpikeError('content_type_unsupported', 'content-encoding: send the body uncompressed.');
   }
 
   #take(bytes: number): void {
@@ -186,17 +212,19 @@ export class RequestBody implements EqualWait {
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, received);
   }
 
-  /** Passes each chunk to `accept` as it arrives, and ends an upload that stalls or is too slow. */
-  async #receive(accept: (chunk: Uint8Array) => void): Promise<void> {
+  /** Passes each chunk to `accept` as it arrives, and ends an upload that stalls or is too slow, without the time of `accept`. */
+  async #receive(accept: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
     const reader = (this.#request.body as ReadableStream<Uint8Array>).getReader();
     const { stallMs } = this.#inFlight;
-    const startMs = performance.now();
+    let startMs = performance.now();
     let latestMs = startMs;
     let received = 0;
     let hasStalled = false;
+    let isAccepting = false;
     let isWhole = false;
     const watch = setInterval(
       () => {
+        if (isAccepting) return;
         const nowMs = performance.now();
         const allowedMs = stallMs + (received / bounds.uploadBytesPerSecondLeast) * 1_000;
         hasStalled = nowMs - latestMs > stallMs || nowMs - startMs > allowedMs;
@@ -215,7 +243,13 @@ export class RequestBody implements EqualWait {
         if (done) return;
         latestMs = performance.now();
         received += value.byteLength;
-        accept(value);
+        const accepting = accept(value);
+        if (accepting === undefined) continue;
+        isAccepting = true;
+        await accepting;
+        isAccepting = false;
+        startMs += performance.now() - latestMs;
+        latestMs = performance.now();
       }
     } finally {
       clearInterval(watch);

@@ -7,6 +7,7 @@ import type { Settings } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { BodiesInFlight } from '../http/http.ts';
+import type { Spool } from '../spool/spool.ts';
 
 /** The gateway with its dependencies bound. All methods throw or reject with TurnpikeError; `submitMessage` also returns it. */
 export interface MessageGateway {
@@ -52,6 +53,8 @@ export interface PublicDependencies {
   /** Absent: coding agents cannot sign in. */
   agents?: AgentEndpoints;
   bodies: BodiesInFlight;
+  /** Files of forms while their request runs. */
+  spool: Spool;
   /** Read for every request, so it must not compute anything; `openMessages` includes streams. */
   load: { loopDelayMs(): number; openMessages(): number };
   clock: Clock;

@@ -5,7 +5,15 @@ import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Front } from '../fronts/fronts.ts';
 import { type BodyParser, type MessageTimes, startTimes } from '../gateway/gateway.ts';
-import { type Connection, clientAddress, queryOf, RequestBody } from '../http/http.ts';
+import {
+  type Connection,
+  clientAddress,
+  type Form,
+  type FormLimits,
+  queryOf,
+  RequestBody,
+  readForm,
+} from '../http/http.ts';
 import { parseInTurns } from '../wire/wire.ts';
 import type { Answered, PublicDependencies } from './dependencies.ts';
 import type { EncodedReply } from './encode-reply.ts';
@@ -77,6 +85,17 @@ export class Exchange {
 
   readBody(bytesMax: number, accountId: number): ReturnType<RequestBody['read']> {
     return (this.#body as RequestBody).read(bytesMax, accountId, this.times);
+  }
+
+  /** As `readForm` of http. Called once, instead of `readBody`. */
+  readForm(limits: FormLimits, owner: number): Promise<Form> {
+    const { dependencies, times } = this;
+    const bytesMax = limits.filesMax * limits.fileBytesMax + bounds.formBytesMore;
+    return readForm(
+      this.headers.get('content-type'),
+      (accept) => (this.#body as RequestBody).pass(bytesMax, times, accept),
+      { spool: dependencies.spool, owner, limits },
+    );
   }
 
   expect(kind: 'stream' | 'slow-json' | 'end'): void {

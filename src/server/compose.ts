@@ -1,6 +1,7 @@
 // Composes the gateway, the admin API, the public API and sign-in from the opened stores.
 
 import { lookup } from 'node:dns/promises';
+import { join } from 'node:path';
 import {
   FailureCounter,
   KeyDirectory,
@@ -73,6 +74,7 @@ import {
   type SignInSettings,
   SignInThread,
 } from '../sign-in/sign-in.ts';
+import { Spool } from '../spool/spool.ts';
 import { signInPath } from '../storage/sqlite/sqlite.ts';
 import { auditRows, spreadCut } from '../storage/storage.ts';
 import { workerScript } from '../threads/threads.ts';
@@ -418,6 +420,7 @@ export function makePublic(
     },
     agents,
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
+    spool: new Spool(join(config.dataDirectory, 'spool')),
     load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
     settings,

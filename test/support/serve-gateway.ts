@@ -21,6 +21,7 @@ import {
 } from '../../src/gateway/gateway.ts';
 import { BodiesInFlight, type HttpServer, serveHttp } from '../../src/http/http.ts';
 import { handlePublic, type PublicDependencies } from '../../src/public-api/public-api.ts';
+import { Spool } from '../../src/spool/spool.ts';
 import { noAuditContext } from './no-audit-context.ts';
 
 /** The public API over a gateway, on a free port. `submit` handles its messages. */
@@ -40,6 +41,7 @@ export function serveGateway(
       getUsage: getUsage.bind(null, gateway),
     },
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
+    spool: new Spool('none'), // no request has files
     load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
     settings,

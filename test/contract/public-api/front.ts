@@ -5,6 +5,7 @@ import { parseRange } from '../../../src/base/addresses.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import { BodiesInFlight, type HttpServer, serveHttp } from '../../../src/http/http.ts';
 import { type Answered, handlePublic, type PublicDependencies } from '../../../src/public-api/public-api.ts';
+import { Spool } from '../../../src/spool/spool.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 export const OK: Reply = { status: 200, headers: {}, body: '{"ok":true}' };
@@ -44,6 +45,7 @@ export function openFront(
       getUsage: submit('getUsage'),
     },
     bodies,
+    spool: new Spool('none'), // no request has files
     load: { loopDelayMs: () => 0, openMessages: () => 0 },
     clock: manualClock(1_760_000_000_000),
     settings: () => settings,

@@ -6,6 +6,7 @@ import { bounds } from '../../../src/config/config.ts';
 import type { ClientRequest, Reply } from '../../../src/gateway/client-request.ts';
 import { BodiesInFlight } from '../../../src/http/http.ts';
 import { handlePublic } from '../../../src/public-api/public-api.ts';
+import { Spool } from '../../../src/spool/spool.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { OK } from './front.ts';
 
@@ -37,6 +38,7 @@ async function limitsDuring(
         getUsage: unused,
       },
       bodies: new BodiesInFlight(() => 1_000_000),
+      spool: new Spool('none'), // no request has files
       load: { loopDelayMs: () => 0, openMessages: () => 0 },
       clock: manualClock(0),
       settings: () => DEFAULT_SETTINGS,

@@ -31,6 +31,7 @@ import type { Provider } from '../../../src/providers/providers.ts';
 import { type EncodedReply, encodeReply } from '../../../src/public-api/encode-reply.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
 import { openVault, type SecretHashes } from '../../../src/secrets/secrets.ts';
+import { Spool } from '../../../src/spool/spool.ts';
 import type { Stores } from '../../../src/storage/stores.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
 import type { StreamPiece } from '../../../src/wire/wire.ts';
@@ -124,6 +125,7 @@ export function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hook
       getUsage: (clientRequest, id) => getUsage(gateway, clientRequest, id),
     },
     bodies,
+    spool: new Spool('none'), // no request has files
     load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
     settings: () => gateway.catalog().settings,
