@@ -1,8 +1,16 @@
 // Draws a TimeChart. Only this file imports the chart library.
 
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
-import { type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
-import { ReferenceArea, useActiveTooltipLabel } from 'recharts';
+import {
+  type ComponentPropsWithoutRef,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  useRef,
+  useState,
+} from 'react';
+import { ReferenceArea, useActiveTooltipLabel, useXAxisInverseDataSnapScale } from 'recharts';
 import type { TimeChartProps } from './time-chart.tsx';
 
 /** The width of a digit of the axes, and the distance of the labels from the axis. */
@@ -10,7 +18,16 @@ const DIGIT_PX = 7.5;
 const LABEL_GAP_PX = 18;
 const AXIS_PX_MIN = 64;
 
-export function DrawnChart({
+export function DrawnChart(props: TimeChartProps) {
+  const pick = usePick(props.onPick);
+  return (
+    <div {...pick.mouse}>
+      <Drawing {...props} pick={pick} />
+    </div>
+  );
+}
+
+function Drawing({
   points,
   series,
   kind,
@@ -22,9 +39,8 @@ export function DrawnChart({
   isBare = false,
   isSmall = false,
   isOfCounts = false,
-  onPick,
-}: TimeChartProps) {
-  const pick = usePick(onPick);
+  pick,
+}: TimeChartProps & { pick: Picking }) {
   const labelOf = (place: unknown) => points[Number(place)]?.at ?? '';
   const most = mostOf(points, series);
   const format = formatOf && ((value: number) => formatOf(value, most));
@@ -54,7 +70,7 @@ export function DrawnChart({
     ...pick.keys,
   };
   // A chart without tooltips is not focusable.
-  const drawing = { accessibilityLayer: !isBare, ...pick.mouse };
+  const drawing = { accessibilityLayer: !isBare };
   if (kind === 'bar')
     return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
   if (kind === 'line')
@@ -79,64 +95,62 @@ export function DrawnChart({
   );
 }
 
-interface Pick {
-  mouse: object;
+interface Picking {
+  mouse: Pick<ComponentPropsWithoutRef<'div'>, 'onMouseDown' | 'onMouseMove' | 'onMouseUp' | 'onMouseLeave' | 'style'>;
   keys: object;
   /** What it adds to the chart. */
   marks: ReactNode;
 }
 
 /** Picks a point by a click, or by Enter after the arrow keys, and several by dragging over them. */
-function usePick(onPick: TimeChartProps['onPick']): Pick {
+function usePick(onPick: TimeChartProps['onPick']): Picking {
   const [span, setSpan] = useState<readonly [number, number] | null>(null);
-  const active = useRef<number | null>(null);
+  const places = useRef<Places>({ active: null, at: () => null });
   if (onPick === undefined) return { mouse: {}, keys: {}, marks: null };
   const [first, last] = span === null ? [0, 0] : [Math.min(...span), Math.max(...span)];
-  const move = (start: number | null, at: Hovered) => {
-    const place = placeOf(at);
+  const move = (start: number | null, { clientX, currentTarget }: MouseEvent) => {
+    const place = places.current.at(clientX - currentTarget.getBoundingClientRect().left);
     if (place !== null) setSpan([start ?? place, place]);
   };
-  /** A tap begins before the chart knows its place. */
-  const end = (at: Hovered) => {
-    setSpan(null);
-    const place = placeOf(at);
-    if (span !== null) onPick(first, last);
-    else if (place !== null) onPick(place, place);
+  const pickActive = () => {
+    const { active } = places.current;
+    if (active !== null) onPick(active, active);
   };
   return {
     mouse: {
-      onMouseDown: (at: object) => move(null, at),
-      onMouseMove: (at: object) => span !== null && move(span[0], at),
-      onMouseUp: end,
+      onMouseDown: (event) => move(null, event),
+      onMouseMove: (event) => span !== null && move(span[0], event),
+      onMouseUp() {
+        setSpan(null);
+        if (span !== null) onPick(first, last);
+      },
       onMouseLeave: () => setSpan(null),
       style: { cursor: 'pointer', userSelect: 'none' },
     },
-    keys: {
-      onKeyDown: ({ key }: KeyboardEvent) =>
-        key === 'Enter' && active.current !== null && onPick(active.current, active.current),
-    },
+    keys: { onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && pickActive() },
     marks: (
       <>
-        <ActivePlace place={active} />
+        <KeepPlaces places={places} />
         {first !== last && <ReferenceArea x1={first} x2={last} fillOpacity={0.2} />}
       </>
     ),
   };
 }
 
-interface Hovered {
-  activeTooltipIndex?: unknown;
+interface Places {
+  /** The place that the arrow keys or the mouse have reached. */
+  active: number | null;
+  /** The place of the point nearest to a distance from the left end of the chart. */
+  at: (px: number) => number | null;
 }
 
-function placeOf({ activeTooltipIndex }: Hovered): number | null {
-  const place = activeTooltipIndex == null ? Number.NaN : Number(activeTooltipIndex);
-  return Number.isInteger(place) ? place : null;
-}
-
-/** Keeps the place that the arrow keys or the mouse have reached. */
-function ActivePlace({ place }: { place: RefObject<number | null> }) {
+function KeepPlaces({ places }: { places: RefObject<Places> }) {
   const label = useActiveTooltipLabel();
-  place.current = label === undefined ? null : Number(label);
+  const valueAt = useXAxisInverseDataSnapScale();
+  places.current = {
+    active: label === undefined ? null : Number(label),
+    at: (px) => (valueAt === undefined ? null : Number(valueAt(px))),
+  };
   return null;
 }
 
