@@ -21,6 +21,7 @@ import { useGet } from '../queries.ts';
 import { tagsOf, tagTexts } from '../tags.ts';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
+import { SavedViews } from './saved-views.tsx';
 
 const SHOWN_MAX = 50;
 export const SEARCH_MS = 200;
@@ -158,6 +159,7 @@ export function FilterBar({ children, mb = 'md' }: FilterBarProps) {
       <div id={id} {...(!isOpen && { className: 'closed-on-phones' })}>
         <Group align="flex-end" gap="sm">
           {children}
+          <SavedViews />
         </Group>
       </div>
     </Box>

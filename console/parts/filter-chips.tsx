@@ -19,6 +19,7 @@ import { useFilters } from '../filters.ts';
 import { type FoundBy, foundAccounts, SEARCH_MS, useChoosesAccount } from './fields.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
+import { SavedViews } from './saved-views.tsx';
 
 /** Options that are listed at once. */
 const SHOWN_MAX = 100;
@@ -85,6 +86,7 @@ export function FilterChips({ filters, children, mb = 'md' }: FilterChipsProps) 
         />
       ))}
       {offered.length > 0 && <AddFilter filters={offered} onAdd={setOpen} />}
+      <SavedViews />
       {active.length > 0 && <ActionButton label="Clear filters" variant="subtle" size="sm" onClick={clear} />}
     </Group>
   );

@@ -44,6 +44,7 @@ import { providerRoutes } from './providers.ts';
 import { refusalRoutes } from './refusals.ts';
 import { type AdminRoute, addRoute } from './route.ts';
 import { routeHealthRoutes } from './route-health.ts';
+import { savedViewRoutes } from './saved-views.ts';
 import { makeScimApp } from './scim-app.ts';
 import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
@@ -122,6 +123,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...backupRoutes,
     ...unsubscribeRoutes,
     ...meRoutes,
+    ...savedViewRoutes,
   ];
 }
 

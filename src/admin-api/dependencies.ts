@@ -10,6 +10,7 @@ import {
   type NameSearches,
   type Person,
   type PersonStore,
+  type SavedViewStore,
   type ScimStore,
   type SignUpStore,
   type TokenRole,
@@ -184,6 +185,7 @@ export interface AdminDependencies {
   codes: CodeStore;
   bills: BillStore;
   agents: AgentStore;
+  savedViews: SavedViewStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

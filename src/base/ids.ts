@@ -24,6 +24,7 @@ export type IdKind =
   | 'exp'
   | 'inc'
   | 'dgrp'
+  | 'view'
   | 'scimuser'
   | 'scimgroup';
 

@@ -267,6 +267,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     codes: stores.codes,
     bills: stores.bills,
     agents: stores.agents,
+    savedViews: stores.savedViews,
     paymentStore: stores.payments,
     payments: parts.payments,
     integrations: parts.integrations,

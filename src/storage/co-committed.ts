@@ -20,6 +20,7 @@ import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
 import { type TagSetRow, tagSetStatement } from './tag-set-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
+import { type ViewRow, viewStatement } from './view-rows.ts';
 
 export type CoCommittedRow =
   | PaymentRow
@@ -64,7 +65,8 @@ export type CoCommittedRow =
   | TrafficRow
   | BillRow
   | IncidentRow
-  | ScimRow;
+  | ScimRow
+  | ViewRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -157,6 +159,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   provider_bill_sources: billStatement,
   provider_bills: billStatement,
   incidents: incidentStatement,
+  saved_views: viewStatement,
 };
 
 /** The statements that write one row, in order. */

@@ -66,6 +66,7 @@ import {
 } from './tables.ts';
 import { tagSetReads } from './tag-set-rows.ts';
 import { BELOW, usageColumnsOn } from './usage-reads.ts';
+import { viewReads } from './view-rows.ts';
 
 export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
   return {
@@ -174,6 +175,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...billReads(on),
     ...incidentReads(on),
     ...agentReads(on),
+    ...viewReads(on),
     ...eventShortReads(on),
     ...exportReads(on),
     ...mailReads(on),

@@ -5,6 +5,7 @@ import type {
   DirectoryGroupStore,
   NameSearches,
   PersonStore,
+  SavedViewStore,
   ScimStore,
   SignUpStore,
   TagSetStore,
@@ -52,11 +53,11 @@ import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 import { type ExportReads, exportWrites } from './export-rows.ts';
 import { type IncidentReads, incidentWrites } from './incident-rows.ts';
-
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
 import { tagSetWrites } from './tag-set-rows.ts';
 import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
+import { type ViewReads, viewWrites } from './view-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -118,6 +119,7 @@ export interface Stores {
   bills: BillStore;
   incidents: IncidentStore;
   agents: AgentStore;
+  savedViews: SavedViewStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -154,6 +156,7 @@ export type ShortReads = AccessReads &
   BillReads &
   IncidentReads &
   AgentReads &
+  ViewReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -195,6 +198,7 @@ export function assembleStores(
     bills: { ...all, ...billWrites(gate) },
     incidents: { ...all, ...incidentWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
+    savedViews: { ...all, ...viewWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

@@ -29,6 +29,7 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(29, dropTables('saved_views')),
   {
     version: 28,
     sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,

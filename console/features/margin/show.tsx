@@ -13,6 +13,7 @@ import { ActionButton } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
 import { RangeFilter, refreshMs, useRange } from '../../parts/range.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { useGet } from '../../queries.ts';
 import { comparedRanges, rangeQuery } from '../../range.ts';
 import {
@@ -46,7 +47,12 @@ export function MarginShow() {
       <PageHead
         title="Margin"
         text="Revenue less provider cost, of requests whose provider cost is known."
-        actions={<RangeFilter />}
+        actions={
+          <>
+            <RangeFilter />
+            <SavedViews />
+          </>
+        }
       />
       {data === undefined ? (
         error === null ? (

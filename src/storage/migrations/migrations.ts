@@ -19,6 +19,7 @@ import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 import { rolledTotals } from './rolled-totals.ts';
+import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
@@ -190,6 +191,14 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const savedViews: Migration = {
+  version: 29,
+  name: 'saved views',
+  leastKnown: 20,
+  ...savedViewTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -210,6 +219,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  savedViews,
 ];
 
 /** The version that this program creates and uses. */
