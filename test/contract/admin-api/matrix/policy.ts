@@ -40,6 +40,7 @@ const seenByEveryone: Reaches = ['everything', 'its account', 'its account'];
 const seenByMakers: Reaches = ['everything', 'its account', 'what it made'];
 const changedByMakers: Reaches = ['nothing', 'its account', 'what it made'];
 const madeByEveryone: Reaches = ['nothing', 'its account', 'its account'];
+const ofMakers: Reaches = ['what it made', 'what it made', 'what it made'];
 
 export const policy: Record<string, RouteRule> = {
   'POST /api/v1/accounts': rule(changedByHolders, { done: 201 }),
@@ -97,6 +98,10 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
   'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
   'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
+  'GET /api/v1/views': rule(ofMakers),
+  'POST /api/v1/views': rule(ofMakers, { done: 201 }),
+  'PATCH /api/v1/views/{id}': rule(ofMakers, { object: 'view' }),
+  'POST /api/v1/views/{id}/delete': rule(ofMakers, { object: 'view' }),
   'POST /api/v1/directory-groups': rule(operatorOnly, { done: 201 }),
   'GET /api/v1/directory-groups': rule(ofTheInstallation, { lists: 'directory-group' }),
   'GET /api/v1/directory-groups/{id}': rule(ofTheInstallation, { object: 'directory-group' }),
