@@ -14,6 +14,7 @@ import type {
   CatalogShape,
   CodeBatchShape,
   CodeShape,
+  ConsentShape,
   CreatedCodeBatchShape,
   CreatedDestinationShape,
   CreatedKeyShape,
@@ -37,7 +38,9 @@ import type {
   InvitationShape,
   InvitedPersonShape,
   KeyShape,
+  LandingShape,
   ListedModelShape,
+  ListedPersonShape,
   MailedShape,
   MarginShape,
   MeShape,
@@ -58,6 +61,8 @@ import type {
   ProviderPresetShape,
   ProviderShape,
   ProviderTestShape,
+  PublicModelsShape,
+  PublicStatusShape,
   ReceiptShape,
   RedemptionShape,
   RefundShape,
@@ -72,6 +77,7 @@ import type {
   SignInShape,
   SoldModelsShape,
   StatementShape,
+  TermsTextShape,
   TokenShape,
   UnsubscribedShape,
   UsageShape,
@@ -155,6 +161,7 @@ export interface Endpoints {
   'POST /keys/{id}/revoke': KeyShape;
   'POST /keys/{id}/rotate': RotatedKeyShape;
   'GET /me': MeShape;
+  'POST /me/consent': ConsentShape;
   'GET /models': PageShape<ModelShape>;
   'GET /models/differences': PriceComparisonShape;
   'GET /openapi.json': ApiDocument;
@@ -164,10 +171,10 @@ export interface Endpoints {
   'GET /payments': PageShape<PaymentShape>;
   'POST /payments': PaymentShape;
   'GET /payments/{id}': PaymentShape;
-  'GET /people': PageShape<PersonShape>;
+  'GET /people': PageShape<ListedPersonShape>;
   'POST /people': InvitedPersonShape;
   'POST /people/import': ImportedPeopleShape;
-  'GET /people/{id}': PersonShape;
+  'GET /people/{id}': ListedPersonShape;
   'PATCH /people/{id}': PersonShape;
   'GET /people/{id}/budget': PersonBudgetShape;
   'PATCH /people/{id}/budget': PersonBudgetShape;
@@ -180,6 +187,10 @@ export interface Endpoints {
   'POST /provider-bill-sources/{provider}/fetch': ProviderBillImportShape;
   'GET /provider-bills': PageShape<ProviderBillShape>;
   'GET /provider-bills/{id}': ProviderBillDetailsShape;
+  'GET /public/landing': LandingShape;
+  'GET /public/models': PublicModelsShape;
+  'GET /public/status': PublicStatusShape;
+  'GET /public/terms': TermsTextShape;
   'GET /providers': PageShape<ProviderShape>;
   'GET /providers/{name}': ProviderShape;
   'POST /providers/{name}/test': ProviderTestShape;

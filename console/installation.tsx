@@ -1,22 +1,27 @@
 // The name, logo and support address of this installation, as operators set them.
 
-import { Anchor, Box, Group, Image, Text } from '@mantine/core';
+import { Anchor, type AnchorProps, Box, Group, Image, Text } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { SignInShape } from '../src/admin-api/shapes.ts';
 import { call } from './api.ts';
+import { TextLink } from './parts/link.tsx';
 
 const STALE_MS = 60_000;
 const LOGO_PX = 28;
 
-/** Undefined until it is known. The sign-in page shares the answer. */
-export function useInstallation(): SignInShape['installation'] | undefined {
+/** What everyone may know of this installation; undefined until it is known. The sign-in page shares the answer. */
+export function useSignInOptions(): SignInShape | undefined {
   const { data } = useQuery({
     queryKey: ['/sign-in', undefined, {}],
     queryFn: ({ signal }) => call('GET /sign-in', { signal }),
     staleTime: STALE_MS,
   });
-  return data?.installation;
+  return data;
+}
+
+export function useInstallation(): SignInShape['installation'] | undefined {
+  return useSignInOptions()?.installation;
 }
 
 /** The title of the tab: that of the page, and the name of the installation. */
@@ -64,5 +69,58 @@ export function SupportLink() {
     >
       {isPage ? 'Contact support' : support}
     </Anchor>
+  );
+}
+
+/** A document of the terms: a page of this console or of another site. Opens in a new tab, so that no form is lost. */
+export function TermsLink({ href, children, ...anchor }: AnchorProps & { href: string; children: string }) {
+  return (
+    <Anchor href={href} target="_blank" rel="noopener noreferrer" size="sm" {...anchor}>
+      {children}
+    </Anchor>
+  );
+}
+
+/** The documents that there are, with their names. */
+export function documentsOf(terms: SignInShape['terms'] | undefined): { name: string; href: string }[] {
+  const { terms_of_service: service = null, privacy_policy: privacy = null } = terms ?? {};
+  return [
+    ...(service === null ? [] : [{ name: 'Terms of service', href: service }]),
+    ...(privacy === null ? [] : [{ name: 'Privacy policy', href: privacy }]),
+  ];
+}
+
+/** Links to the pages that everyone can read. */
+export function PublicLinks() {
+  const { models = false, status = false } = useSignInOptions()?.pages ?? {};
+  return (
+    <>
+      {models && (
+        <TextLink size="sm" to="/pricing">
+          Models and prices
+        </TextLink>
+      )}
+      {status && (
+        <TextLink size="sm" to="/status">
+          Status
+        </TextLink>
+      )}
+    </>
+  );
+}
+
+/** Below pages for people without a session. */
+export function PublicFooter({ hasLinks = false }: { hasLinks?: boolean }) {
+  const documents = documentsOf(useSignInOptions()?.terms);
+  return (
+    <Group justify="center" gap="xs" component="footer">
+      {hasLinks && <PublicLinks />}
+      <SupportLink />
+      {documents.map(({ name, href }) => (
+        <TermsLink key={name} href={href}>
+          {name}
+        </TermsLink>
+      ))}
+    </Group>
   );
 }

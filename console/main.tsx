@@ -26,8 +26,8 @@ import { StrictMode, useLayoutEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, loadPage } from './api.ts';
 import { isSignInNeeded } from './me.tsx';
-import { publicScreens, type Screen, screens } from './screens.ts';
-import { FailedPage, NotFoundPage, PublicShell, Shell } from './shell.tsx';
+import { publicScreens, readingScreens, type Screen, screens } from './screens.ts';
+import { FailedPage, NotFoundPage, PublicShell, ReadingShell, Shell } from './shell.tsx';
 
 const road: MantineColorsTuple = [
   '#e6fbf9',
@@ -84,12 +84,14 @@ const root = createRootRoute({
 });
 const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell, errorComponent: FailedPage });
 const outside = createRoute({ getParentRoute: () => root, id: 'outside', component: PublicShell });
+const reading = createRoute({ getParentRoute: () => root, id: 'reading', component: ReadingShell });
 
 function makeConsoleRouter() {
   const pages = screens.map((screen) => pageRoute(inside, screen));
   const open = publicScreens.map((screen) => pageRoute(outside, screen));
+  const read = readingScreens.map((screen) => pageRoute(reading, screen));
   return createRouter({
-    routeTree: root.addChildren([inside.addChildren(pages), outside.addChildren(open)]),
+    routeTree: root.addChildren([inside.addChildren(pages), outside.addChildren(open), reading.addChildren(read)]),
     basepath: '/console',
     defaultPreload: 'intent',
     scrollRestoration: true,
@@ -103,7 +105,10 @@ function makeConsoleRouter() {
   });
 }
 
-function pageRoute(parent: typeof inside | typeof outside, { path, load }: Pick<Screen, 'path' | 'load'>) {
+function pageRoute(
+  parent: typeof inside | typeof outside | typeof reading,
+  { path, load }: Pick<Screen, 'path' | 'load'>,
+) {
   return createRoute({
     getParentRoute: () => parent,
     path,

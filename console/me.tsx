@@ -46,20 +46,23 @@ export function useSignOut(): () => Promise<unknown> {
   };
 }
 
-/** Codes of errors that end the use of every page until the user has signed in, or set up a second factor. */
-const SIGN_IN_CODES = ['token_missing', 'token_invalid', 'second_factor_required'];
+/** Codes of errors that end the use of every page until the user has signed in, set up a second factor, or agreed to the terms. */
+const SIGN_IN_CODES = ['token_missing', 'token_invalid', 'second_factor_required', 'consent_required'];
 
 export function isSignInNeeded(failure: unknown): boolean {
   return failure instanceof ApiFailure && SIGN_IN_CODES.includes(failure.code);
 }
 
-/** Loaded only for those who need it. */
+/** Each is loaded only for those who need it. */
+const RequiredConsent = lazy(async () => ({
+  default: (await import('./features/sign-in/consent.tsx')).RequiredConsent,
+}));
 const RequiredSecondFactor = lazy(async () => {
   const { RequiredSecondFactor: Page } = await import('./features/sign-in/required-second-factor.tsx');
   return { default: Page };
 });
 
-/** Shows `children` to a signed-in user, `signIn` without a session, and the set-up of a required second factor. */
+/** Shows `children` to a signed-in user, `signIn` without a session, the set-up of a required second factor, and terms to agree to. */
 export function MeGate({ signIn, children }: { signIn: ReactNode; children: ReactNode }) {
   const [isSettingUp, setSettingUp] = useState(false);
   const { data, error, refetch } = useQuery({
@@ -84,6 +87,12 @@ export function MeGate({ signIn, children }: { signIn: ReactNode; children: Reac
     return (
       <Suspense fallback={<Loading />}>
         <RequiredSecondFactor onDone={() => setSettingUp(false)} />
+      </Suspense>
+    );
+  if (error instanceof ApiFailure && error.code === 'consent_required')
+    return (
+      <Suspense fallback={<Loading />}>
+        <RequiredConsent />
       </Suspense>
     );
   if (data !== undefined) return <MeContext value={data}>{children}</MeContext>;

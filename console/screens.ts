@@ -346,3 +346,11 @@ export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
   { path: '/unsubscribe', load: async () => (await import('./features/sign-in/unsubscribe.tsx')).Unsubscribe },
   { path: '/sign-in', load: async () => (await import('./features/sign-in/show.tsx')).SignInAgain },
 ];
+
+/** Pages to read before sign-in. */
+export const readingScreens: readonly Omit<Screen, 'roles'>[] = [
+  { path: '/terms', load: async () => (await import('./features/public/terms.tsx')).TermsOfService },
+  { path: '/pricing', load: async () => (await import('./features/public/models.tsx')).PublicModels },
+  { path: '/status', load: async () => (await import('./features/public/status.tsx')).PublicStatus },
+  { path: '/privacy', load: async () => (await import('./features/public/terms.tsx')).PrivacyPolicy },
+];

@@ -28,8 +28,9 @@ import { roleLabels } from './labels.ts';
 import { MeGate, useMe, useSignOut } from './me.tsx';
 import { LeaveGuard } from './parts/leave-guard.tsx';
 import { Icon, useGoTo } from './parts/link.tsx';
-import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame } from './parts/page.tsx';
+import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame, ReadingFrame } from './parts/page.tsx';
 import { TimesMenu } from './parts/times.tsx';
+import { useGet } from './queries.ts';
 import { isShown, type NavSection, type Screen, screens } from './screens.ts';
 import { leave } from './unsaved.ts';
 
@@ -50,10 +51,14 @@ const SignIn = lazy(async () => ({
   default: await loadPage(async () => (await import('./features/sign-in/show.tsx')).SignIn),
 }));
 
+const Landing = lazy(async () => ({
+  default: await loadPage(async () => (await import('./features/public/landing.tsx')).Landing),
+}));
+
 export function Shell() {
   const signIn = (
     <Suspense fallback={<Loading />}>
-      <SignIn />
+      <SignedOut />
     </Suspense>
   );
   return (
@@ -61,6 +66,15 @@ export function Shell() {
       <Frame />
     </MeGate>
   );
+}
+
+/** The landing page if the operator has one, where the service is opened. On every other page, the sign-in. */
+function SignedOut() {
+  const { pathname } = useLocation();
+  const { data, error } = useGet('/sign-in');
+  if (pathname !== '/' || error !== null) return <SignIn />;
+  if (data === undefined) return <Loading />;
+  return data.pages.landing ? <Landing /> : <SignIn />;
 }
 
 function Frame() {
@@ -218,15 +232,19 @@ function UserMenu() {
   );
 }
 
-/** The frame of pages before sign-in. */
+const outlet = (
+  <Suspense fallback={<Loading />}>
+    <Outlet />
+  </Suspense>
+);
+
+/** The frame of forms before sign-in. */
 export function PublicShell() {
-  return (
-    <PublicFrame>
-      <Suspense fallback={<Loading />}>
-        <Outlet />
-      </Suspense>
-    </PublicFrame>
-  );
+  return <PublicFrame>{outlet}</PublicFrame>;
+}
+
+export function ReadingShell() {
+  return <ReadingFrame>{outlet}</ReadingFrame>;
 }
 
 export function NotFoundPage() {

@@ -25,6 +25,7 @@ export const errorTable = {
   sign_in_failed: { status: 401, type: 'authentication_error', retry: false },
   second_factor_failed: { status: 401, type: 'authentication_error', retry: false },
   cross_site_refused: { status: 403, type: 'permission_error', retry: false },
+  consent_required: { status: 403, type: 'permission_error', retry: false },
   second_factor_required: { status: 403, type: 'permission_error', retry: false },
   role_not_allowed: { status: 403, type: 'permission_error', retry: false },
   origin_not_allowed: { status: 403, type: 'permission_error', retry: false },

@@ -29,6 +29,7 @@ const looseNumbers: Record<string, string> = {
   'src/protocols/effort.ts':
     'a budget of thinking is passed on, and read by usage/read-thinking.ts, or compared, and becomes a word',
   'src/providers/read-vectors.ts': 'parts of vectors are relayed',
+  'src/providers/rerank.ts': 'scores of documents are relayed',
   'src/providers/sandbox/fill-schema.ts': 'bounds in a schema',
   'src/usage/account-samples.ts': 'checks that each is within its own range',
   'src/usage/read-usage.ts': 'names the numbers that nobody knows',

@@ -21,7 +21,7 @@ import {
 import { type ComponentPropsWithoutRef, type ReactNode, useEffect, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
-import { Logo, SupportLink, usePageTitle } from '../installation.tsx';
+import { Logo, PublicFooter, PublicLinks, usePageTitle } from '../installation.tsx';
 import { refuseSearch } from '../typed-search.ts';
 import { ActionButton, ButtonLink, Icon, type IconName, type Place, TextLink } from './link.tsx';
 
@@ -188,11 +188,31 @@ export function PublicFrame({ children }: { children: ReactNode }) {
           <Logo />
         </Center>
         {children}
-        <Center>
-          <SupportLink />
-        </Center>
+        <PublicFooter hasLinks />
       </Stack>
     </Center>
+  );
+}
+
+/** The frame of pages to read before sign-in. */
+export function ReadingFrame({ children }: { children: ReactNode }) {
+  useEffect(refuseSearch, []);
+  return (
+    <Stack maw={960} mih="100dvh" mx="auto" p="md" gap="lg">
+      <Group component="header" justify="space-between" gap="sm">
+        <TextLink to="/" underline="never" c="inherit" miw={0}>
+          <Logo />
+        </TextLink>
+        <Group component="nav" aria-label="Pages" gap="sm">
+          <PublicLinks />
+          <ButtonLink label="Sign in" to="/sign-in" variant="default" size="sm" />
+        </Group>
+      </Group>
+      <Box component="main" id="content" flex={1}>
+        {children}
+      </Box>
+      <PublicFooter />
+    </Stack>
   );
 }
 

@@ -48,7 +48,13 @@ export {
   type AgentClient,
   type AgentTokenReader,
 } from './agent-caller.ts';
-export { type Authenticated, type Authenticator, authenticate, FailureCounter } from './authenticate.ts';
+export {
+  type Authenticated,
+  type Authenticator,
+  authenticate,
+  makePublicReads,
+  NetworkCounter,
+} from './authenticate.ts';
 export {
   type DirectoryGroup,
   type DirectoryGroupStore,
@@ -72,6 +78,7 @@ export {
 } from './mailed-link.ts';
 export type { NameSearch, NameSearches } from './name-search.ts';
 export {
+  type Consent,
   claimsEmail,
   claimsIdentity,
   findOnlyInvitation,

@@ -26,7 +26,7 @@ export interface Sender {
 /** Dependencies of authentication. */
 export interface Authenticator {
   keys: KeyDirectory;
-  failures: FailureCounter;
+  failures: NetworkCounter;
   /** Absent: coding agents cannot sign in. */
   agentTokens?: AgentTokenReader;
 }
@@ -161,10 +161,19 @@ const MINUTE_MS = 60_000;
 
 interface Window {
   startMs: number;
-  failures: number;
+  count: number;
 }
 
-export class FailureCounter {
+const tooManyFailures = (retryAfterMs: number) =>
+  new TurnpikeError(
+    'too_many_failures',
+    'Too many failed authentication attempts from this address. Try again later.',
+    { retryAfterMs },
+  );
+
+/** Counts failures, or other requests, of networks within a minute, on this node. */
+export class NetworkCounter {
+  readonly #refuse: (retryAfterMs: number) => TurnpikeError;
   /** Oldest window first. */
   readonly #windows = new Map<string, Window>();
   readonly #perMinuteMax: number;
@@ -175,13 +184,15 @@ export class FailureCounter {
     perMinuteMax: number = bounds.failedAuthenticationsPerMinuteMax,
     addressesMax: number = bounds.failureAddressesMax,
     perSiteMax: number = bounds.failedAuthenticationsPerSiteMax,
+    refuse: (retryAfterMs: number) => TurnpikeError = tooManyFailures,
   ) {
+    this.#refuse = refuse;
     this.#perMinuteMax = perMinuteMax;
     this.#addressesMax = addressesMax;
     this.#perSiteMax = perSiteMax;
   }
 
-  /** Counts a failure from the address and its site. Returns the error to send once there were too many, else null. */
+  /** Counts one from the address and its site. Returns the error to send once there were too many, else null. */
   count(address: string, nowMs: number): TurnpikeError | null {
     const { subscriber, site } = networksOf(address);
     // The site first: its many addresses must not displace the windows of others.
@@ -191,22 +202,20 @@ export class FailureCounter {
     ];
     for (const [network, max] of limits) {
       const retryAfterMs = this.#countOne(network, max, nowMs);
-      if (retryAfterMs === null) continue;
-      const words = 'Too many failed authentication attempts from this address. Try again later.';
-      return new TurnpikeError('too_many_failures', words, { retryAfterMs });
+      if (retryAfterMs !== null) return this.#refuse(retryAfterMs);
     }
     return null;
   }
 
-  /** The time until the window ends if there were too many failures; else null. */
+  /** The time until the window ends if there were too many; else null. */
   #countOne(network: string, max: number, nowMs: number): number | null {
     const window = this.#windows.get(network);
     if (window === undefined || nowMs - window.startMs >= MINUTE_MS) {
       this.#open(network, nowMs);
       return null;
     }
-    window.failures++;
-    return window.failures <= max ? null : window.startMs + MINUTE_MS - nowMs;
+    window.count++;
+    return window.count <= max ? null : window.startMs + MINUTE_MS - nowMs;
   }
 
   #open(network: string, nowMs: number): void {
@@ -215,6 +224,17 @@ export class FailureCounter {
       const oldest = this.#windows.keys().next().value;
       if (oldest !== undefined) this.#windows.delete(oldest);
     }
-    this.#windows.set(network, { startMs: nowMs, failures: 1 });
+    this.#windows.set(network, { startMs: nowMs, count: 1 });
   }
 }
+
+/** Counts reads of public pages. */
+export function makePublicReads(): NetworkCounter {
+  const { publicReadsPerMinuteMax, publicReadsPerSiteMax, failureAddressesMax } = bounds;
+  return new NetworkCounter(publicReadsPerMinuteMax, failureAddressesMax, publicReadsPerSiteMax, tooManyReads);
+}
+
+const tooManyReads = (retryAfterMs: number) =>
+  new TurnpikeError('requests_rate_exceeded', 'Too many requests from this address. Try again later.', {
+    retryAfterMs,
+  });

@@ -42,7 +42,17 @@ export interface Person {
   madeBy: string;
   /** Tags of the messages of their keys. Absent in older documents. */
   tags?: Tags;
+  /** Versions of the terms that they agreed to, the latest last: at most `consentsKeptMax`. Absent in older documents. */
+  consents?: readonly Consent[];
   createdAtMs: number;
+}
+
+/** Consent to the terms of the installation. */
+export interface Consent {
+  version: string;
+  atMs: number;
+  /** The IP address of the request. */
+  address: string;
 }
 
 /** A person at an issuer of OpenID Connect. */

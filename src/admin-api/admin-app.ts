@@ -13,6 +13,7 @@ import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
 import { parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';
 import { authenticate } from './authenticate.ts';
+import { CONSENT_PATH, refuseWithoutConsent } from './consent-state.ts';
 import { type AdminDependencies, listChain, type Principal, sharesBoundsOf } from './dependencies.ts';
 
 /** Requests of an account that run at a time: a few in all, fewer of one token. */
@@ -107,6 +108,10 @@ const OPEN = new Set([
   '/api/v1/password-resets',
   '/api/v1/password-resets/accept',
   '/api/v1/unsubscribe',
+  '/api/v1/public/terms',
+  '/api/v1/public/landing',
+  '/api/v1/public/models',
+  '/api/v1/public/status',
 ]);
 
 /** Routes whose body is CSV, which their handlers read: it may be too large for memory. */
@@ -149,7 +154,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     reportAnswered(dependencies, context, startedMs);
     context.header('request-id', requestId);
     for (const cookie of context.get('cookies') ?? []) context.header('set-cookie', cookie, { append: true });
-    context.header('cache-control', 'no-store'); // for balances, and the secret of a new key
+    if (!context.res.headers.has('cache-control')) context.header('cache-control', 'no-store'); // for balances, and the secret of a new key
   });
   app.use(async (context, next) => {
     if (OPEN.has(context.req.path)) {
@@ -164,7 +169,7 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     context.set('principal', principal);
     using _turn = accountId === null ? null : await lines.enter(sharesBoundsOf(principal) ?? accountId, id);
     if (!['GET', 'HEAD'].includes(context.req.method)) {
-      if (accountId !== null) refuseDisabled(chain);
+      if (accountId !== null && context.req.path !== CONSENT_PATH) refuseDisabled(chain);
       if (context.req.method === 'POST' && CSV_PATH.test(context.req.path)) return next();
       const bytesMax = accountId === null ? bounds.adminBodyBytesMax : bounds.accountBodyBytesMax;
       context.req.raw = await readJsonBody(context.req.raw, bytesMax);
@@ -254,6 +259,7 @@ async function authenticateEither(
   const found = await sessions.find(cookie, isOverTls);
   if (found === null) throw new TurnpikeError('token_invalid', 'Your session has ended: sign in again.');
   context.set('cookies', found.cookies);
+  if (context.req.path !== CONSENT_PATH) refuseWithoutConsent(found.person, dependencies.catalog.current().settings);
   const { id, role, accountId } = found.person;
   return { id: formatId('person', id), role, accountId, expiresAtMs: null, personId: id };
 }

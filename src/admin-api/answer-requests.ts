@@ -15,6 +15,7 @@ import { budgetRoutes } from './budgets.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
 import { codeBatchRoutes, redemptionRoutes } from './codes.ts';
+import { consentRoutes } from './consent.ts';
 import { creditRoutes, refundRoutes } from './credits.ts';
 import { deliveryRoutes } from './deliveries.ts';
 import type { AdminDependencies } from './dependencies.ts';
@@ -41,6 +42,7 @@ import { priceUpdateRoutes } from './price-update.ts';
 import { providerBillRoutes } from './provider-bills.ts';
 import { providerModelRoutes } from './provider-models.ts';
 import { providerRoutes } from './providers.ts';
+import { publicPageRoutes } from './public-pages.ts';
 import { refusalRoutes } from './refusals.ts';
 import { type AdminRoute, addRoute } from './route.ts';
 import { routeHealthRoutes } from './route-health.ts';
@@ -122,8 +124,10 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...deliveryRoutes,
     ...backupRoutes,
     ...unsubscribeRoutes,
+    ...publicPageRoutes,
     ...meRoutes,
     ...savedViewRoutes,
+    ...consentRoutes,
   ];
 }
 

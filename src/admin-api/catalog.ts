@@ -24,13 +24,15 @@ import {
   PREFERENCES,
   type PriceDifference,
   priceListIn,
+  printUnitRates,
   ROUTE_PROTOCOLS,
   type Route,
   routesWithinResidency,
   type TierPrice,
+  UNIT_RATES,
 } from '../catalog/catalog.ts';
 import { CAPABILITIES } from '../gateway/gateway.ts';
-import { PRICED_TIERS } from '../wire/wire.ts';
+import { PRICED_TIERS, SERVES } from '../wire/wire.ts';
 import { groupsFor } from './accounts.ts';
 import { everyone, installation, seesProviderCost } from './dependencies.ts';
 import { encoded, encoderOf, type ValueOf } from './encode.ts';
@@ -75,6 +77,10 @@ function multiplied(model: Model, { multiplierMillionths }: Group): Model {
   return { ...model, price: multipliedPrice(model.price, multiplierMillionths), priceListedOn: null };
 }
 
+const unitPriceSchema = z.partialRecord(
+  z.enum(UNIT_RATES),
+  z.union([rateShown, z.record(z.string(), rateShown).describe('By size and quality, for `per_image`.')]),
+);
 const rate = encoded(rateText(), formatRate);
 const ratesShown = { input: rate, output: rate, cache_read: rate, cache_write_5m: rate, cache_write_1h: rate };
 const tierShown = {
@@ -87,8 +93,9 @@ const priceShown = {
   flex: z.object(tierShown).optional().describe('As `fast`.'),
   ultrafast: z.object(tierShown).optional().describe('As `fast`.'),
   web_search_per_thousand: rate.optional(),
+  units: unitPriceSchema.optional().describe('Rates of other units than tokens of text; absent if there are none.'),
 };
-const priceSchema = z.object(priceShown);
+export const priceSchema = z.object(priceShown);
 export const priceChangesShown = z
   .array(z.object({ from: timeShown, ...priceShown }))
   .describe('Later versions, in order.');
@@ -111,7 +118,7 @@ const routeSchema = z.object({
       'The lowest margin: price × multiplier − cost, in the group with the lowest multiplier of those that sell the model; null if the cost is unknown.',
     ),
 });
-const servesShown = z.enum(['messages', 'embeddings']).describe('What the model may be used for.');
+export const servesShown = z.enum(SERVES).describe('What the model may be used for.');
 const preferShown = z.enum(PREFERENCES).describe('How it chooses among routes of equal priority.');
 export const modelSchema = z
   .object({
@@ -284,7 +291,7 @@ function lowestMargin(price: InputAndOutput, cost: InputAndOutput, groups: reado
 
 const MILLION = 1_000_000n;
 
-function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
+export function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
   const { tiers, webSearchPerThousand } = price;
   return {
     ...tierOf(price),
@@ -292,6 +299,7 @@ function priceOf(price: ModelPrice): ValueOf<typeof priceSchema> {
     flex: tiers.flex && tierOf(tiers.flex),
     ultrafast: tiers.ultrafast && tierOf(tiers.ultrafast),
     webSearchPerThousand: webSearchPerThousand ?? undefined,
+    units: price.units ? printUnitRates(price.units, formatRate) : undefined,
   };
 }
 
@@ -332,6 +340,7 @@ const pricePartsWritten = {
   flex: tierWritten.optional(),
   ultrafast: tierWritten.optional(),
   web_search_per_thousand: rateShown.nullable(),
+  units: unitPriceSchema.optional(),
 };
 export const priceWritten = z.object(pricePartsWritten);
 export const priceChangesWritten = z.array(z.object({ from: timeShown, ...pricePartsWritten }));

@@ -8,6 +8,7 @@ import {
   type Key,
   mayHold,
   type NameSearches,
+  type NetworkCounter,
   type Person,
   type PersonStore,
   type SavedViewStore,
@@ -150,6 +151,8 @@ export interface AdminDependencies {
    * address.
    */
   countFailure(address: string): TurnpikeError | null;
+  /** Counts reads of public pages by network. */
+  publicReads: Pick<NetworkCounter, 'count'>;
   /** Capabilities of a model of the current catalog. */
   capabilitiesOf(model: Model): (typeof CAPABILITIES)[number][];
   accounts: AccountStore;

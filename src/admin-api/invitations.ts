@@ -9,6 +9,7 @@ import { installationOf } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { invalidMember } from './admin-app.ts';
 import { recordAudit } from './changes.ts';
+import { consentField, consentNotes, termsSchema, termsShown, withConsent } from './consent.ts';
 import type { AdminDependencies } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { emailField, idField, nameField, timeShown } from './fields.ts';
@@ -27,6 +28,7 @@ const acceptBody = z.strictObject({
   email: emailField.optional().describe('Required if the invitation has no email address; otherwise not allowed.'),
   name: nameField,
   password: passwordField,
+  consent: consentField,
 });
 export const invitationSchema = z.object({
   email: z.string().nullable().describe('null: the person enters it when they accept the invitation.'),
@@ -51,6 +53,10 @@ export const signInSchema = z.object({
     .nullable()
     .describe('People can sign up; null: they cannot.'),
   password_reset: z.boolean().describe('People who forgot their password can get a link by mail.'),
+  terms: termsSchema.nullable().describe('The terms of this installation; null: there are none.'),
+  pages: z
+    .object({ landing: z.boolean(), models: z.boolean(), status: z.boolean() })
+    .describe('Which public pages there are.'),
   installation: z.object({
     name: z.string(),
     logo: z.string().nullable().describe('A data URL of a PNG or SVG image; null: the logo of Turnpike.'),
@@ -68,14 +74,21 @@ export function invitationRoutes(dependencies: AdminDependencies): AdminRoute[] 
         hasOperator ||= (await people.countInRole('operator', 'enabled')) > 0;
         hasOperator ||= (await people.countInRole('operator', 'disabled')) > 0;
         const [first] = issuers;
-        const { name, logo, support } = installationOf(catalog.current().settings);
+        const { settings } = catalog.current();
+        const { name, logo, support } = installationOf(settings);
         return {
           password: true as const,
           oidc: first === undefined ? null : { name: first.name },
           issuers: issuers.map(({ id, name }) => ({ id, name })),
           first_operator: !hasOperator,
-          sign_up: isSignUpOpen(dependencies) ? { domains: [...catalog.current().settings.signUpDomains] } : null,
+          sign_up: isSignUpOpen(dependencies) ? { domains: [...settings.signUpDomains] } : null,
           password_reset: mailer !== null,
+          terms: termsShown(settings),
+          pages: {
+            landing: settings.landingTitle !== null,
+            models: settings.publicModels === 'on',
+            status: settings.publicStatus === 'on',
+          },
           installation: { name, logo, support },
         };
       },
@@ -122,14 +135,15 @@ async function invitationJson(
   return encodeInvitation({ email, role, account: found, purpose, expiresAtMs: linkExpiresAtMs });
 }
 
-/** The password first: if interrupted, the link still works. */
+/** The password first: if interrupted, the link still works. Who has been here before agrees to new terms after the sign-in. */
 async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof acceptedSchema>> {
-  const { secret, email: given, name, password } = call.body;
+  const { secret, email: given, name, password, consent } = call.body;
   const before = await findInvited(call, secret);
   const email = await emailOf(call, before, given);
+  const agreed = before.status === 'invited' ? withConsent(call, before, consent) : before;
   await refuseWeakPassword(call, { email, name, password });
   await call.signIn.setPassword({ email, name, password });
-  await storeAccepted(call, before, { ...before, email, name, status: 'enabled', linkExpiresAtMs: null });
+  await storeAccepted(call, before, { ...agreed, email, name, status: 'enabled', linkExpiresAtMs: null });
   return { email, role: before.role };
 }
 
@@ -143,7 +157,8 @@ export async function storeAccepted(
   const { id, role, accountId } = before;
   call.context.set('principal', { id: formatId('person', id), role, accountId, expiresAtMs: null });
   const note = personNote('person.accept', before, after);
-  const auditContext = recordAudit(call, [{ ...note, after: { ...note.after, ...how } }]);
+  const notes = [{ ...note, after: { ...note.after, ...how } }, ...consentNotes(before, after)];
+  const auditContext = recordAudit(call, notes);
   const { mailer, clock, context } = call;
   const request = { kind: 'password-changed' as const, atMs: clock.nowMs(), address: context.env.address };
   const isTold = before.status === 'enabled' && after.email !== null;

@@ -22,6 +22,7 @@ import { hashSecret, type Secret } from '../secrets/secrets.ts';
 import { askedAccount } from './accounts.ts';
 import { findObject, invalidMember } from './admin-app.ts';
 import { type ChangeNote, changeNote, createOnce, type Made, type Remember, recordAudit } from './changes.ts';
+import { consentSchema, encodeConsent } from './consent.ts';
 import {
   type AdminDependencies,
   accountOf,
@@ -102,6 +103,17 @@ export function encodePerson({ tags = NO_TAGS, ...person }: Person): z.infer<typ
   const { managedBy = null, directorySource = null, identity = null, disabledBy = null } = person;
   const claimedGroups = identity === null ? null : (person.claimedGroups ?? null); // an identity takes them along
   return encode({ ...person, tags, managedBy, directorySource, identity, claimedGroups, disabledBy });
+}
+
+export const listedPersonSchema = personSchema.extend({
+  consents: z
+    .array(consentSchema)
+    .describe('Versions of the terms that they agreed to, the latest last. Empty for a token of one account.'),
+});
+
+function encodeListed({ principal }: Call, person: Person): z.infer<typeof listedPersonSchema> {
+  const consents = principal.accountId === null ? (person.consents ?? []) : [];
+  return { ...encodePerson(person), consents: consents.map(encodeConsent) };
 }
 
 /** The person with this id "person_…", if the principal may see them. Throws object_not_found. */
@@ -343,18 +355,23 @@ export const personRoutes: AdminRoute[] = [
   }),
   list('/people', 'person-list', 'List people', holders, {
     query: { account: accountField.optional() },
-    page: [personSchema, 'People, oldest first'],
+    page: [listedPersonSchema, 'People, oldest first'],
     async handle(call) {
       const { limit, account } = call.query;
       const accountId = accountOf(call.principal, await askedAccount(call, account));
       const rows = await call.people.listPeople({ accountId, after: after(call), limit });
-      return answerPage(call, rows, encodePerson, ({ id }) => id);
+      return answerPage(
+        call,
+        rows,
+        (person) => encodeListed(call, person),
+        ({ id }) => id,
+      );
     },
   }),
   get('/people/{id}', 'person-show', 'Retrieve a person', holders, {
     params,
-    answer: [personSchema, 'The person'],
-    handle: async (call) => encodePerson(await findPerson(call, call.params.id)),
+    answer: [listedPersonSchema, 'The person'],
+    handle: async (call) => encodeListed(call, await findPerson(call, call.params.id)),
   }),
   patch('/people/{id}', 'person-update', 'Update a person', holdersWhoChange, {
     params,

@@ -4,7 +4,7 @@
 import { formatDecimal, parseDecimal } from '../base/money.ts';
 import { hasTier, type ModelPrice, priceMessage, tierOfRates } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
-import type { StoredUsageRecord } from '../ledger/ledger.ts';
+import { countsOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import { NO_FILTER, type UsageSearch } from '../reports/reports.ts';
 import { requesterOf } from './pages.ts';
 import type { Call } from './route.ts';
@@ -81,17 +81,6 @@ function addRecord(effect: PriceEffect, record: StoredUsageRecord, price: ModelP
       sum.providerCost += BigInt(providerCost);
     }
   }
-}
-
-function countsOf(record: StoredUsageRecord) {
-  return {
-    input: record.inputTokens,
-    output: record.outputTokens,
-    cacheRead: record.cacheReadTokens,
-    cacheWrite5m: record.cacheWrite5mTokens,
-    cacheWrite1h: record.cacheWrite1hTokens,
-    webSearches: record.webSearches,
-  };
 }
 
 /** By group and multiplier: one that changed within the time has several rows. An answer that is not billed has none of its own. */

@@ -17,7 +17,7 @@ import {
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { OfferedModel } from '../providers/providers.ts';
-import type { JsonValue } from '../wire/wire.ts';
+import { type JsonValue, SERVES } from '../wire/wire.ts';
 import { invalidRequest } from './admin-app.ts';
 import { applyDocument, changeSchema } from './apply.ts';
 import { priceChangesWritten, priceWritten } from './catalog.ts';
@@ -59,7 +59,7 @@ const offerSchema = z
   .object({
     model: z.string().describe('Its name at the provider.'),
     display_name: z.string().nullable(),
-    serves: z.enum(['messages', 'embeddings']),
+    serves: z.enum(SERVES),
     max_input_tokens: countShown.nullable(),
     max_output_tokens: countShown.nullable(),
     cost: priceWritten

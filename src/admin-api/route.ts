@@ -20,7 +20,7 @@ const ERRORS = {
   413: 'The body is too large',
   415: 'The body is not of the type that the route takes, or is compressed',
   422: 'The idempotency key was used for a different request',
-  429: 'Too many invalid tokens or links from this address, of which valid ones are never refused, or too many wrong redemption codes',
+  429: 'Too many invalid tokens or links from this address, of which valid ones are never refused, too many wrong redemption codes, or too many reads of public pages',
   500: 'An internal error',
   503: 'The store is unavailable',
   529: 'The service is overloaded',
@@ -76,6 +76,8 @@ interface Input<Params, Query, Body> {
   body?: Body;
   /** The body is CSV, which the handler reads from the request. `CSV_PATH` must match the path. */
   isCsv?: true;
+  /** A read without authentication of which a network may have so many. */
+  isLimited?: true;
   /** When it returns 409, if ever. */
   conflict?: string;
   /** When it returns 404, unless for an object in path or parameters. */
@@ -259,7 +261,7 @@ function requireRole(roles: readonly Role[]): MiddlewareHandler<AdminEnvironment
 
 /** The errors that the route can return. */
 function errorAnswers(method: Method, path: string, roles: Roles, definition: AnyDefinition): RouteConfig['responses'] {
-  const { query, isCreation, conflict, notFound, badGateway } = definition;
+  const { query, isCreation, isLimited, conflict, notFound, badGateway } = definition;
   const isChange = method !== 'get';
   const isOpen = roles === 'anyone';
   const namesObject =
@@ -270,7 +272,7 @@ function errorAnswers(method: Method, path: string, roles: Roles, definition: An
     ...(namesObject ? ([404] as const) : []),
     ...(isChange ? ([413, 415] as const) : []),
     ...(isCreation ? ([422] as const) : []),
-    ...(isOpen && !isChange ? [] : ([429] as const)),
+    ...(isOpen && !isChange && !isLimited ? [] : ([429] as const)),
     500,
     503,
     529,

@@ -18,6 +18,7 @@ import type {
   settingSchema,
 } from './catalog.ts';
 import type { codeBatchSchema, codeSchema, createdCodeBatchSchema, redemptionSchema } from './codes.ts';
+import type { consentSchema, termsSchema } from './consent.ts';
 import type { creditSchema, refundSchema } from './credits.ts';
 import type { deliverySchema, eventSchema, eventTypesSchema } from './deliveries.ts';
 import type { destinationSchema, destinationWithSecret } from './destinations.ts';
@@ -32,12 +33,20 @@ import type { importedSchema } from './invite-many.ts';
 import type { keySchema, rotatedSchema, withSecret } from './keys.ts';
 import type { changeSchema as marginChangeSchema, marginGroupSchema, marginSchema } from './margin.ts';
 import type { paymentCheckSchema, paymentOptionsSchema, paymentSchema } from './payments.ts';
-import type { invitedSchema, personSchema } from './people.ts';
+import type { invitedSchema, listedPersonSchema, personSchema } from './people.ts';
 import type { accountPlanSchema, planSchema } from './plans.ts';
 import type { canceledPriceSchema, plannedPriceSchema } from './price-changes.ts';
 import type { billDetailsSchema, billSourceSchema, importSchema, providerBillSchema } from './provider-bills.ts';
 import type { offersSchema, presetSchema, soldSchema } from './provider-models.ts';
 import type { providerSchema, testSchema } from './providers.ts';
+import type {
+  landingSchema,
+  publicIncidentSchema,
+  publicModelSchema,
+  publicModelsSchema,
+  publicStatusSchema,
+  termsTextSchema,
+} from './public-pages.ts';
 import type { refusalSchema, refusalTotalSchema, refusalTotalsSchema } from './refusals.ts';
 import type { errorSchema } from './route.ts';
 import type { routeHealthListSchema, routeHealthSchema } from './route-health.ts';
@@ -67,6 +76,7 @@ export type CodeShape = z.infer<typeof codeSchema>;
 export type CreatedCodeBatchShape = z.infer<typeof createdCodeBatchSchema>;
 export type CreatedDestinationShape = z.infer<typeof destinationWithSecret>;
 export type CreatedKeyShape = z.infer<typeof withSecret>;
+export type ConsentShape = z.infer<typeof consentSchema>;
 export type CreditShape = z.infer<typeof creditSchema>;
 export type DeliveryShape = z.infer<typeof deliverySchema>;
 export type DestinationShape = z.infer<typeof destinationSchema>;
@@ -85,6 +95,7 @@ export type InvitationShape = z.infer<typeof invitationSchema>;
 export type InvitedPersonShape = z.infer<typeof invitedSchema>;
 export type KeyShape = z.infer<typeof keySchema>;
 export type ListedModelShape = z.infer<typeof listedModelSchema>;
+export type ListedPersonShape = z.infer<typeof listedPersonSchema>;
 export type MailedShape = z.infer<typeof mailedSchema>;
 export type MarginChangeShape = z.infer<typeof marginChangeSchema>;
 export type MarginGroupShape = z.infer<typeof marginGroupSchema>;
@@ -113,6 +124,11 @@ export type ProviderPresetShape = z.infer<typeof presetSchema>;
 export type SoldModelsShape = z.infer<typeof soldSchema>;
 export type ProviderShape = z.infer<typeof providerSchema>;
 export type ProviderTestShape = z.infer<typeof testSchema>;
+export type LandingShape = z.infer<typeof landingSchema>;
+export type PublicIncidentShape = z.infer<typeof publicIncidentSchema>;
+export type PublicModelShape = z.infer<typeof publicModelSchema>;
+export type PublicModelsShape = z.infer<typeof publicModelsSchema>;
+export type PublicStatusShape = z.infer<typeof publicStatusSchema>;
 export type ReceiptShape = z.infer<typeof receiptSchema>;
 export type RedemptionShape = z.infer<typeof redemptionSchema>;
 export type RefundShape = z.infer<typeof refundSchema>;
@@ -129,6 +145,8 @@ export type SignedUpShape = z.infer<typeof signedUpSchema>;
 export type SignInShape = z.infer<typeof signInSchema>;
 export type AgentSignInShape = z.infer<typeof agentSignInSchema>;
 export type DeviceCodeShape = z.infer<typeof deviceCodeSchema>;
+export type TermsShape = z.infer<typeof termsSchema>;
+export type TermsTextShape = z.infer<typeof termsTextSchema>;
 export type TokenShape = z.infer<typeof tokenSchema>;
 export type UnsubscribedShape = z.infer<typeof unsubscribedSchema>;
 export type UsageBucketShape = z.infer<typeof bucketSchema>;

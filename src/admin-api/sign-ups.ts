@@ -25,6 +25,7 @@ import { TurnpikeError } from '../errors.ts';
 import { hashSecret } from '../secrets/secrets.ts';
 import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
+import { consentField, consentNotes, withConsent } from './consent.ts';
 import { emailField, idField, nameField } from './fields.ts';
 import { acceptedSchema } from './invitations.ts';
 import { passwordField, refuseWeakPassword } from './new-password.ts';
@@ -42,6 +43,7 @@ const createBody = z.strictObject({
 const acceptBody = z.strictObject({
   token: z.string({ error: 'must be the secret of a link' }).openapi({ examples: ['tk-new-…'] }),
   password: passwordField,
+  consent: consentField,
 });
 /** The answer is the same for every email. */
 export const mailedSchema = z.object({ email: z.string() });
@@ -149,9 +151,9 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   if ((await call.people.findPersonByEmail(email)) !== null)
     throw new TurnpikeError('conflict', `email: a person with the email address "${email}" already exists: sign in.`);
   const { settings } = call.catalog.current();
+  const signUp = await makeSignUp(call, link);
   const shareOf = await takeNetworkShare(call, 'sign-up-accept', SIGN_UP_LIMITS, DAY_MS);
   await refuseFullDay(call, shareOf(settings.signUpsPerDayMax));
-  const signUp = await makeSignUp(call, link, settings);
   const { account, owner } = signUp;
   await call.signIn.forgetPassword(email); // set by a former owner of this email
   const [id, accountId] = [formatId('person', owner.id), formatId('acct', account.id)];
@@ -160,6 +162,7 @@ async function accept(call: CallWith<typeof acceptBody>): Promise<z.infer<typeof
   const notes = [
     changeNote('account.create', accountId, account.id, null, { name: account.name, groups: account.groups, credit }),
     changeNote('person.create', id, account.id, null, { email, name, role: 'owner', status: 'enabled' }),
+    ...consentNotes({}, owner),
   ];
   await call.signUps.createSignUp(signUp, link, recordAudit(call, notes));
   await call.signIn.setPassword({ email, name, password: call.body.password });
@@ -180,13 +183,16 @@ async function tellOfFullDay({ signUps, events, clock, context, report }: Call, 
   }
 }
 
-async function makeSignUp({ signUps, clock }: Call, link: MailedLink, settings: Settings): Promise<SignUp> {
+/** Throws invalid_request without the consent that is required. */
+async function makeSignUp(call: CallWith<typeof acceptBody>, link: MailedLink): Promise<SignUp> {
+  const { signUps, clock, catalog, body } = call;
+  const { settings } = catalog.current();
   const nowMs = clock.nowMs();
   const { email, name, accountName } = link;
   const groups = [settings.signUpGroup];
   const account: Account = { id: newNumber(), name: accountName, groups, status: 'enabled', createdAtMs: nowMs };
   const id = newNumber();
-  const owner: Person = {
+  const made: Person = {
     id,
     accountId: account.id,
     role: 'owner',
@@ -197,6 +203,7 @@ async function makeSignUp({ signUps, clock }: Call, link: MailedLink, settings: 
     madeBy: formatId('person', id),
     createdAtMs: nowMs,
   };
+  const owner = withConsent(call, made, body.consent);
   const terms: AccountTerms = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' };
   const creditKeys = creditKeysOf(email, settings.signUpDomains);
   const [emailKey] = creditKeys;

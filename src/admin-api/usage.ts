@@ -3,9 +3,9 @@
 import { z } from '@hono/zod-openapi';
 import { beganAtMs } from '../base/ids.ts';
 import { explainPrice, multipliedRates, ratesWithoutMultiplier, tierOfRates } from '../catalog/catalog.ts';
-import type { StoredUsageRecord, UsageRecord } from '../ledger/ledger.ts';
+import { countsOf, type StoredUsageRecord, type UsageRecord } from '../ledger/ledger.ts';
 import { marginOf, type RankingPlace, usageRankings } from '../reports/reports.ts';
-import { SERVICE_TIERS } from '../wire/wire.ts';
+import { SERVES, SERVICE_TIERS, UNITS } from '../wire/wire.ts';
 import { noObject } from './admin-app.ts';
 import { everyone, maySeeAccount, maySeeKey, type Principal, seesBalance, seesProviderCost } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
@@ -50,9 +50,11 @@ const priceSchema = z
   .object({
     parts: z.array(
       z.object({
-        part: z.enum(['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'web_search']),
-        count: countShown.describe('Tokens, or searches for web_search.'),
-        rate: rateShown.describe('USD per million tokens, or per thousand searches for web_search.'),
+        part: z.enum(['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'web_search', ...UNITS]),
+        count: countShown.describe('Tokens; searches for web_search; for a unit, that unit.'),
+        rate: rateShown.describe(
+          'USD per million tokens, or per thousand searches for web_search; for a unit, as its rate says.',
+        ),
         amount: exactShown.describe('count × rate, before the multiplier.'),
       }),
     ),
@@ -71,15 +73,7 @@ const encodePrice = encoderOf(priceSchema);
 
 /** null if nothing was priced, or the record's rates do not add up to its cost. */
 function priceJson(record: UsageRecord, hidesMultiplier: boolean): z.infer<typeof priceSchema> | null {
-  const counts = {
-    input: record.inputTokens,
-    output: record.outputTokens,
-    cacheRead: record.cacheReadTokens,
-    cacheWrite5m: record.cacheWrite5mTokens,
-    cacheWrite1h: record.cacheWrite1hTokens,
-    webSearches: record.webSearches,
-  };
-  const price = explainPrice(hidesMultiplier ? multipliedRates(record.rates) : record.rates, counts);
+  const price = explainPrice(hidesMultiplier ? multipliedRates(record.rates) : record.rates, countsOf(record));
   if (price === null || price.afterRounding < record.cost) return null;
   return encodePrice({ ...price, givenBack: price.afterRounding - record.cost });
 }
@@ -117,6 +111,11 @@ export const usageSchema = z
     cache_creation_input_tokens: countShown,
     cache_creation: z.object({ ephemeral_5m_input_tokens: countShown, ephemeral_1h_input_tokens: countShown }),
     web_searches: countShown,
+    endpoint: z.enum(SERVES).describe('What the request asked for.'),
+    units: z
+      .partialRecord(z.enum(UNITS), countShown)
+      .describe('Units that it used besides tokens of text; empty for most messages.'),
+    image: z.string().nullable().describe('Size and quality of the images; null: not stated, or none.'),
     usage_source: z.enum(['reported', 'estimated', 'none']),
     service_tier: z.enum(SERVICE_TIERS).nullable().describe('The tier that was billed; null if nothing was.'),
     cost: amountShown,
@@ -251,6 +250,9 @@ function usageJson(record: StoredUsageRecord, call: Call): z.infer<typeof usageS
   const { cacheWrite5mTokens, cacheWrite1hTokens, attempts, meters } = record;
   return encodeUsage({
     ...record,
+    endpoint: record.endpoint ?? 'messages',
+    units: record.units?.counts ?? {},
+    image: record.units?.image ?? null,
     rates: hidesMultiplier(call) ? ratesWithoutMultiplier(record.rates) : record.rates,
     cacheReadInputTokens: record.cacheReadTokens,
     cacheCreationInputTokens: cacheWrite5mTokens + cacheWrite1hTokens,

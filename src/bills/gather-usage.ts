@@ -4,9 +4,8 @@ import { DAY_MS } from '../base/clock.ts';
 import { nextTurn } from '../base/timers.ts';
 import { type Catalog, explainPrice, hasTier, rateRecord, tierOfRates } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
-import type { AttemptRecord, StoredUsageRecord } from '../ledger/ledger.ts';
+import { type AttemptRecord, countsOf, type StoredUsageRecord } from '../ledger/ledger.ts';
 import type { UsageStore } from '../reports/reports.ts';
-import type { TokenCounts } from '../wire/wire.ts';
 import { BILL_DIGITS, type BillFeature, type BillUnits, readDecimal, STANDARD, UNITS_PER_NANO } from './bill-line.ts';
 
 export interface OurFeature {
@@ -89,7 +88,7 @@ export function addRecord(
   provider: string,
   catalog: Pick<Catalog, 'models'>,
 ): void {
-  const counts = countsOf(record);
+  const counts = featureCounts(record);
   const isEmpty = counts.every(([, count]) => count === 0);
   for (const { model } of lostAttempts(record, provider)) {
     const ours = modelOf(day, model);
@@ -136,7 +135,7 @@ function lostAttempts(record: StoredUsageRecord, provider: string): AttemptRecor
 
 type Counts = readonly (readonly [BillFeature, number])[];
 
-function countsOf(record: StoredUsageRecord): Counts {
+function featureCounts(record: StoredUsageRecord): Counts {
   return [
     ['input', record.inputTokens],
     ['output', record.outputTokens],
@@ -198,14 +197,7 @@ function splitCost(
     );
   const tier = tierOfRates(record.rates) ?? STANDARD;
   if (!route?.cost || route.cost.fromMs > record.atMs) return null;
-  const counts: TokenCounts = {
-    input: record.inputTokens,
-    output: record.outputTokens,
-    cacheRead: record.cacheReadTokens,
-    cacheWrite5m: record.cacheWrite5mTokens,
-    cacheWrite1h: record.cacheWrite1hTokens,
-    webSearches: record.webSearches,
-  };
+  const counts = countsOf(record);
   if (!hasTier(route.cost, tier)) return null;
   const explained = explainPrice(rateRecord(route.cost, counts, ONE, tier), counts);
   if (explained === null || explained.afterRounding !== record.providerCost) return null;

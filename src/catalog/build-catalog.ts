@@ -43,6 +43,7 @@ import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
 import { DEFAULT_SETTINGS, settingsFrom, storedSettings } from './settings.ts';
 import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
+import { unitRatesFrom } from './unit-price.ts';
 
 /** A stored document that this version cannot read. Its message names the document and every fault. */
 export class DocumentBroken extends Error {
@@ -232,6 +233,7 @@ function priceFrom(price: PriceInput, fromMs: number, next: ModelPrice | null): 
     ...tierFrom(price),
     tiers: Object.freeze(Object.fromEntries(tiers)),
     webSearchPerThousand: search === null ? null : rateFrom(search),
+    ...(price.units !== undefined && { units: unitRatesFrom(price.units, rateFrom) }),
   });
 }
 

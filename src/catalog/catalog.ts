@@ -18,11 +18,10 @@ export {
   MESSAGES_KIND,
   PREFERENCES,
   ROUTE_PROTOCOLS,
-  type Serves,
 } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';
-export { installationOf } from './installation.ts';
+export { installationOf, isPageUrl, landingOf, type Terms, termsOf } from './installation.ts';
 export { type ListSource, listSourceOf, type ModelList, modelOf, patternOf, sameSource } from './listed-models.ts';
 export { formatMarkUp, readMarkUp } from './mark-up.ts';
 export type {
@@ -80,6 +79,7 @@ export { routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,
   checkFeatures,
+  checkUnits,
   credentialsFor,
   groupUnder,
   listOffers,
@@ -103,6 +103,7 @@ export { listedOffers, offerFrom, type ProviderOffer, sellOffers } from './sell-
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';
+export { isUnitPriced, printUnitRates, UNIT_RATES } from './unit-price.ts';
 export {
   emptied,
   type Hidden,

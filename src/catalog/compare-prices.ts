@@ -14,6 +14,7 @@ import {
   type Platform,
   type PriceList,
 } from './price-list/price-list.ts';
+import { printUnitRates } from './unit-price.ts';
 
 /** One part of a price or of a route's cost. Rates are decimals in USD, `long_context.above` is in tokens. */
 export interface PriceDifference {
@@ -175,6 +176,7 @@ function chargedPrice(price: ModelPrice): Nested {
     ...chargedTier(price),
     ...Object.fromEntries(charged),
     web_search_per_thousand: search === null ? null : formatRate(search),
+    units: price.units ? (printUnitRates(price.units, formatRate) as Nested) : null,
   };
 }
 

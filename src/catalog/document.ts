@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { parseId } from '../base/ids.ts';
 import { formatDecimal, formatUsd, NANO_MAX, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
-import { isJsonObject, type JsonObject, type JsonValue, PRICED_TIERS } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type JsonValue, PRICED_TIERS, SERVES, type Serves } from '../wire/wire.ts';
 import { authInput } from './auth.ts';
 import { passthroughInput } from './passthrough.ts';
+import { unitPriceInput } from './unit-price.ts';
 
 export const SANDBOX_KIND = 'sandbox'; // the provider kind inside the service
 export const MESSAGES_KIND = 'anthropic'; // the kind with the Messages protocol
@@ -110,9 +111,6 @@ const rateMembers = {
   cache_write_5m: rate.nullable().default(null),
   cache_write_1h: rate.nullable().default(null),
 };
-/** Uses of models. */
-export const SERVES = ['messages', 'embeddings'] as const;
-export type Serves = (typeof SERVES)[number];
 export const DEFAULT_MAX_TOKENS = 4_096; // of a model without `default_max_tokens`
 
 const isoDate = z.iso.date();
@@ -130,6 +128,7 @@ const priceMembers = {
   flex: tierRates.exactOptional(), // absent unless set, as earlier versions do not know it
   ultrafast: tierRates.exactOptional(), // as above
   web_search_per_thousand: rate.nullable().default(null),
+  units: unitPriceInput(rate).exactOptional(), // absent unless set, as earlier versions do not know it
 };
 const FROM_WORDS = 'must be a time such as 2026-12-01T00:00:00Z, or a date, which means midnight UTC';
 const from = z
@@ -204,12 +203,35 @@ const modelMembers = {
     .max(LIST_ENTRIES_MAX),
 };
 
-/** Embeddings have no output: prices and costs of models that serve them need no rate for it. */
-function fillOutput(given: unknown): unknown {
+/** The rates of units that a price may have, by the use of its model. */
+const UNITS_OF_USES: Readonly<Record<Serves, readonly string[]>> = {
+  messages: ['audio_input', 'audio_output', 'image_input', 'image_output'],
+  embeddings: ['audio_input', 'image_input'],
+  rerank: ['per_thousand_searches'],
+  moderation: ['image_input'],
+  images: ['per_image', 'image_input', 'image_output'],
+  speech: ['per_million_characters', 'audio_output'],
+  transcription: ['per_hour', 'audio_input'],
+};
+
+/**
+ * The rates of a price that its model does not need, filled in: embeddings and moderation have no output, and what is priced by
+ * other units than tokens needs no rate for them.
+ */
+export function fillRates(rates: JsonObject, serves: JsonValue | undefined): JsonObject {
+  if (serves === undefined || serves === 'messages') return rates;
+  const hasUnits = rates['units'] !== undefined;
+  return {
+    ...(hasUnits && { input: '0' }),
+    ...((hasUnits || serves === 'embeddings' || serves === 'moderation' || serves === 'rerank') && { output: '0' }),
+    ...rates,
+  };
+}
+
+function fillAllRates(given: unknown): unknown {
   const model = given as JsonValue;
-  if (!isJsonObject(model) || model['serves'] !== 'embeddings') return model;
-  const fill = (rates: JsonValue): JsonValue =>
-    isJsonObject(rates) && rates['output'] === undefined ? { ...rates, output: '0' } : rates;
+  if (!isJsonObject(model)) return model;
+  const fill = (rates: JsonValue): JsonValue => (isJsonObject(rates) ? fillRates(rates, model['serves']) : rates);
   const fillMembers = (holder: JsonObject): JsonObject => {
     const filled = PRICED_MEMBERS.filter((name) => name in holder).map((name) => {
       const value = holder[name] as JsonValue;
@@ -222,11 +244,39 @@ function fillOutput(given: unknown): unknown {
   return { ...fillMembers(model), ...(Array.isArray(routes) && { routes: routes.map(fillRoute) }) };
 }
 const PRICED_MEMBERS = ['price', 'price_changes', 'cost', 'cost_changes'];
-export const modelInput = z.preprocess(fillOutput, z.strictObject(modelMembers));
+/** A price of units that a model of this use is not billed by would never be charged. */
+function requireOwnUnits(model: PricedModel, context: z.RefinementCtx<PricedModel>): void {
+  const allowed = UNITS_OF_USES[model.serves];
+  const check = (path: (string | number)[], price: { units?: object } | null) => {
+    for (const name of Object.keys(price?.units ?? {}))
+      if (!allowed.includes(name))
+        context.addIssue({
+          code: 'custom',
+          path: [...path, 'units', name],
+          message: `is no rate of a model that serves ${model.serves}${allowed.length === 0 ? '' : `: it may have ${allowed.join(', ')}`}`,
+        });
+  };
+  const checkAll = (path: (string | number)[], prices: readonly { units?: object }[]) => {
+    for (const [at, price] of prices.entries()) check([...path, at], price);
+  };
+  check(['price'], model.price);
+  checkAll(['price_changes'], model.price_changes);
+  for (const [at, { cost, cost_changes }] of (model.routes ?? []).entries()) {
+    check(['routes', at, 'cost'], cost);
+    checkAll(['routes', at, 'cost_changes'], cost_changes);
+  }
+}
+interface PricedModel {
+  serves: Serves;
+  price: { units?: object };
+  price_changes: readonly { units?: object }[];
+  routes?: readonly { cost: { units?: object } | null; cost_changes: readonly { units?: object }[] }[];
+}
+export const modelInput = z.preprocess(fillAllRates, z.strictObject(modelMembers).superRefine(requireOwnUnits));
 
 const LISTED_SOURCE_CHARACTERS_MAX = 500;
 export const listedModel = z.preprocess(
-  fillOutput,
+  fillAllRates,
   z.strictObject({
     aliases: modelMembers.aliases,
     display_name: z.string().min(1).max(200),

@@ -19,6 +19,14 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
   gemini: 'gemini',
 };
 
+const MESSAGES = { price: { input: '1', output: '5' } };
+/** Models of the sandbox for other uses than messages. */
+const OTHER_SANDBOX_MODELS: Readonly<Record<string, object>> = {
+  'sandbox-embedding': { serves: 'embeddings', price: { input: '1' } },
+  'sandbox-rerank': { serves: 'rerank', price: { units: { per_thousand_searches: '2' } } },
+  'sandbox-moderation': { serves: 'moderation', price: { input: '1' } },
+};
+
 /**
  * The sandbox with its models and the groups `default` and `sandbox`; for each family with a credential, sealed with
  * the context "provider:<family>", also that provider and its models, with list prices as prices and costs, except for
@@ -29,7 +37,7 @@ export function firstDocuments(
   sealedKeys: Readonly<Partial<Record<FirstFamily, string>>>,
   nowMs: number = listMs(),
 ): CatalogDocument[] {
-  const sandboxModel = { price: { input: '1', output: '5' }, routes: [{ provider: SANDBOX_KIND }] };
+  const routes = [{ provider: SANDBOX_KIND }];
   const families = firstFamilies.filter((family) => sealedKeys[family] !== undefined);
   const file = {
     providers: {
@@ -37,7 +45,9 @@ export function firstDocuments(
       ...Object.fromEntries(families.map((family) => [family, { kind: firstKinds[family] }])),
     },
     models: {
-      ...Object.fromEntries(sandboxModels.map((name) => [name, sandboxModel])),
+      ...Object.fromEntries(
+        sandboxModels.map((name) => [name, { ...(OTHER_SANDBOX_MODELS[name] ?? MESSAGES), routes }]),
+      ),
       ...Object.assign({}, ...families.map((family) => modelsOf(family, nowMs))),
     },
     groups: { default: { models: ['*'] }, sandbox: { models: ['sandbox-*'] } },

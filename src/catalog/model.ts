@@ -3,11 +3,12 @@
 import { BrokenInvariant } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { JsonObject, PricedTier } from '../wire/wire.ts';
+import type { JsonObject, PricedTier, Serves } from '../wire/wire.ts';
 import type { AuthType } from './auth.ts';
-import type { RouteProtocol, Serves } from './document.ts';
+import type { RouteProtocol } from './document.ts';
 import type { Passthrough } from './passthrough.ts';
 import type { Settings } from './settings.ts';
+import type { UnitRates } from './unit-price.ts';
 
 /** USD per million tokens, in units of 10^-12 USD. */
 export interface Rates {
@@ -34,6 +35,8 @@ export interface ModelPrice extends TierPrice {
   tiers: Readonly<Partial<Record<PricedTier, TierPrice>>>;
   /** USD per thousand web searches, in units of 10^-12 USD. */
   webSearchPerThousand: bigint | null;
+  /** Absent or null: only tokens of text and searches have prices. */
+  units?: UnitRates | null;
 }
 
 export interface Route {

@@ -4,9 +4,28 @@ import { assert } from '../base/assert.ts';
 import { exactNumber, isWholeNumber } from '../base/checked-number.ts';
 import { formatDecimal, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
-import { promptTokens, SERVICE_TIERS, type ServiceTier, type TokenCounts } from '../wire/wire.ts';
+import {
+  promptTokens,
+  SERVICE_TIERS,
+  type ServiceTier,
+  type TokenCounts,
+  UNITS,
+  type Unit,
+  type Units,
+  unitEntries,
+} from '../wire/wire.ts';
 import { formatRate } from './document.ts';
 import type { ModelPrice, Rates, Route, TierPrice } from './model.ts';
+import {
+  appliedUnitRates,
+  isUnitPriced,
+  mapUnitRates,
+  PARTS_PER_UNIT,
+  partsOf,
+  recordedRateName,
+  UNIT_PRICES,
+  unitParts,
+} from './unit-price.ts';
 
 /** Cache writes requested; `1h` includes 5-minute writes. */
 export type CacheWrites = 'none' | '5m' | '1h';
@@ -16,6 +35,8 @@ export interface WorstCase {
   inputTokens: number;
   outputTokens: number;
   webSearches: number;
+  /** Absent: none. */
+  units?: Units;
   /** As requested: a provider may serve the standard tier in its place. */
   tier: ServiceTier;
   /** Absent: any. */
@@ -43,7 +64,7 @@ export function priceMessage(
   multiplierMillionths: bigint,
   tier: ServiceTier,
 ): Nano {
-  if (counts.webSearches === 0) {
+  if (counts.webSearches === 0 && counts.units === undefined) {
     const small = smallRates(appliedRates(price, promptTokens(counts), tier), multiplierMillionths);
     const sum =
       product(counts.input, small.input) +
@@ -53,7 +74,12 @@ export function priceMessage(
       product(counts.cacheWrite1h, small.cacheWrite1h);
     if (sum <= Number.MAX_SAFE_INTEGER) return roundUpSmall(sum, small.perNano);
   }
-  return roundUp(messageUnits(price, counts, tier) * multiplierMillionths);
+  const units = messageUnits(price, counts, tier) * multiplierMillionths;
+  if (counts.units === undefined) return roundUp(units);
+  const text = appliedRates(price, promptTokens(counts), tier);
+  return roundUpParts(
+    units * PARTS_PER_UNIT + unitParts(price.units ?? null, counts.units, text) * multiplierMillionths,
+  );
 }
 
 function messageUnits(price: ModelPrice, counts: TokenCounts, tier: ServiceTier): bigint {
@@ -72,7 +98,7 @@ function messageUnits(price: ModelPrice, counts: TokenCounts, tier: ServiceTier)
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
   const { longContext } = price;
   const isShort = longContext === null || most.inputTokens <= longContext.aboveTokens;
-  if (most.tier === 'standard' && isShort && most.webSearches === 0) {
+  if (most.tier === 'standard' && isShort && most.webSearches === 0 && most.units === undefined) {
     const small = smallRates(price.standard, multiplierMillionths);
     const sum =
       product(most.inputTokens, dearestInput(small, most.cacheWrites)) + product(most.outputTokens, small.output);
@@ -83,7 +109,9 @@ export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMil
     unitsOf(most.inputTokens, dearest.input) +
     unitsOf(most.outputTokens, dearest.output) +
     searchUnits(price, most.webSearches);
-  return roundUp(units * multiplierMillionths);
+  if (most.units === undefined) return roundUp(units * multiplierMillionths);
+  const parts = units * PARTS_PER_UNIT + unitParts(price.units ?? null, most.units, dearest);
+  return roundUpParts(parts * multiplierMillionths);
 }
 
 /** The most output tokens whose worst case fits into `available`, from 0 to bounds.usageTokensMax. */
@@ -94,7 +122,11 @@ export function outputTokensThatFit(
   available: Nano,
 ): number {
   const dearest = dearestRates(price, most);
-  const before = unitsOf(most.inputTokens, dearest.input) + searchUnits(price, most.webSearches);
+  const ofUnits = most.units === undefined ? 0n : unitParts(price.units ?? null, most.units, dearest);
+  const before =
+    unitsOf(most.inputTokens, dearest.input) +
+    searchUnits(price, most.webSearches) +
+    (ofUnits + PARTS_PER_UNIT - 1n) / PARTS_PER_UNIT;
   return tokensFor(available, before * multiplierMillionths, dearest.output * multiplierMillionths);
 }
 
@@ -141,7 +173,14 @@ export function priceRoute(route: Route, counts: TokenCounts, tier: ServiceTier)
   const cost = route.cost;
   if (cost === null || !hasTier(cost, tier)) return null;
   if (counts.webSearches > 0 && cost.webSearchPerThousand === null) return null;
+  if (lacksUnitPrice(cost, counts)) return null;
   return priceMessage(cost, counts, MILLION, tier);
+}
+
+/** Whether nothing that was counted has a rate: neither tokens of any modality, nor another unit. */
+function lacksUnitPrice({ units: price = null }: ModelPrice, { input, output, units }: TokenCounts): boolean {
+  if (units === undefined || input + output > 0) return false;
+  return unitEntries(units).every(([unit]) => !unit.endsWith('_tokens') && !isUnitPriced(price, unit));
 }
 
 /**
@@ -157,8 +196,13 @@ export function rateRecord(
   const rates = appliedRates(price, promptTokens(counts), tier);
   const name = rates === tierPrice(price, tier).standard ? tier : LONG_NAMES[tier];
   const record = recordOf(rates, name, multiplierMillionths, price.fromMs);
-  if (counts.webSearches === 0) return record;
-  return { ...record, web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) };
+  if (counts.webSearches === 0 && counts.units === undefined) return record;
+  const ofUnits = counts.units === undefined ? [] : appliedUnitRates(price.units ?? null, counts.units);
+  return {
+    ...record,
+    ...(counts.webSearches > 0 && { web_search_per_thousand: formatRate(price.webSearchPerThousand ?? 0n) }),
+    ...Object.fromEntries(ofUnits.map(([name, rate]) => [name, formatRate(rate)])),
+  };
 }
 
 /** Names of the rates of long prompts by their tier, as records have them. */
@@ -291,6 +335,11 @@ function roundUp(units: bigint): Nano {
   return exactNumber(nano > NANO_MAX ? NANO_MAX : nano);
 }
 
+/** Parts of 10^-24 USD, rounded up to nanodollars. */
+function roundUpParts(parts: bigint): Nano {
+  return roundUp((parts + PARTS_PER_UNIT - 1n) / PARTS_PER_UNIT);
+}
+
 function larger<Rate extends bigint | number>(one: Rate, other: Rate): Rate {
   return one > other ? one : other;
 }
@@ -372,6 +421,7 @@ export function multipliedPrice(price: ModelPrice, multiplierMillionths: bigint)
     ...tierOf(price),
     tiers: Object.fromEntries(Object.entries(price.tiers).map(([name, tier]) => [name, tierOf(tier)])),
     webSearchPerThousand: price.webSearchPerThousand && times(price.webSearchPerThousand),
+    ...(price.units && { units: mapUnitRates(price.units, times) }),
     next: price.next && multipliedPrice(price.next, multiplierMillionths),
   };
 }
@@ -380,7 +430,7 @@ export function multipliedPrice(price: ModelPrice, multiplierMillionths: bigint)
 export function multipliedRates(rates: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
   if (multiplier === null) return rates;
-  const names = PARTS.map(([, , name]) => name);
+  const names = [...PARTS.map(([, , name]) => name), ...UNITS.map((unit) => UNIT_PRICES[unit].rate)];
   const entries = Object.entries(rates).map(([name, text]): [string, string] => {
     const rate = names.includes(name) ? parseDecimal(text, RATE_DIGITS) : null;
     return [name, rate === null ? text : formatDecimal(rate * multiplier, RECORDED_DIGITS)];
@@ -396,17 +446,17 @@ export function ratesWithoutMultiplier(rates: Readonly<Record<string, string>>):
 
 /** All amounts are exact decimals in USD. */
 export interface PricePart {
-  part: 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'web_search';
-  /** Tokens; for `web_search`, searches. */
+  part: 'input' | 'output' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'web_search' | Unit;
+  /** Tokens; for `web_search`, searches; for a unit, that unit. */
   count: number;
-  /** Per million tokens; for `web_search`, per thousand searches. */
+  /** Per million tokens; for `web_search`, per thousand searches; for a unit, as its rate says. */
   rate: string;
   /** Before the multiplier. */
   amount: string;
 }
 
 const AMOUNT_DIGITS = 24; // a token at a rate per million with eighteen digits
-const PARTS: readonly [part: PricePart['part'], count: keyof TokenCounts, rate: string][] = [
+const PARTS: readonly [part: PricePart['part'], count: Exclude<keyof TokenCounts, 'units'>, rate: string][] = [
   ['input', 'input', 'input'],
   ['cache_read', 'cacheRead', 'cache_read'],
   ['cache_write_5m', 'cacheWrite5m', 'cache_write_5m'],
@@ -431,13 +481,28 @@ export function explainPrice(rates: Readonly<Record<string, string>>, counts: To
     parts.push({ part, count, rate: text, amount: formatDecimal(amount, AMOUNT_DIGITS) });
     sum += amount;
   }
-  const units = sum * multiplier;
+  sum *= PARTS_PER_UNIT;
+  for (const [unit, count] of counts.units === undefined ? [] : unitEntries(counts.units)) {
+    const name = recordedRateName(unit, rates);
+    const rate = name === null ? null : readDecimal(rates, name, RECORDED_DIGITS);
+    if (rate === null) continue; // a unit without a price costs nothing
+    const amount = partsOf(unit, count, rate);
+    const text = formatDecimal(rate, RECORDED_DIGITS);
+    parts.push({ part: unit, count, rate: text, amount: formatDecimal(wholeUnits(amount), AMOUNT_DIGITS) });
+    sum += amount;
+  }
+  const units = wholeUnits(sum * multiplier);
   return {
     parts,
     multiplier: formatDecimal(multiplier, MULTIPLIER_DIGITS),
     beforeRounding: formatDecimal(units, AMOUNT_DIGITS + MULTIPLIER_DIGITS),
     afterRounding: roundUp(units / MILLION + (units % MILLION === 0n ? 0n : 1n)),
   };
+}
+
+/** Parts, rounded up: seconds alone have amounts that no decimal is equal to. */
+function wholeUnits(parts: bigint): bigint {
+  return (parts + PARTS_PER_UNIT - 1n) / PARTS_PER_UNIT;
 }
 
 function readDecimal(rates: Readonly<Record<string, string>>, name: string, digits: number): bigint | null {

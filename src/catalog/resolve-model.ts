@@ -2,10 +2,10 @@
 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { PricedTier } from '../wire/wire.ts';
-import type { Serves } from './document.ts';
+import type { PricedTier, Serves, Units } from '../wire/wire.ts';
 import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
 import { routesWithinResidency } from './residency.ts';
+import { isImagePriced } from './unit-price.ts';
 
 interface CompiledPattern {
   head: string;
@@ -205,6 +205,13 @@ export interface PricedFeatures {
   longContext: boolean;
   /** The refusal of a feature that no setting can give a price. */
   notOffered: string | null;
+}
+
+/** Throws feature_not_priced for images of a size and quality that have no price beside others that have. */
+export function checkUnits({ model }: Offer, { counts, image }: Units): void {
+  const { units } = model.price;
+  if (!counts.images || !units || units.images === null || isImagePriced(units, image)) return;
+  throw new TurnpikeError('feature_not_priced', `size: images of ${image} have no price for the model ${model.name}`);
 }
 
 // Providers need no beta up to here, so only models with larger windows sell long context.

@@ -1,9 +1,10 @@
 // Plans a later version of a model's price, or cancels one, as a document of apply. Pure.
 
 import { parseTimeMs } from '../base/checked-number.ts';
+import type { JsonObject, Serves } from '../wire/wire.ts';
 import { pricesFrom } from './build-catalog.ts';
 import { describeDocuments } from './describe-documents.ts';
-import { type PriceChangeInput, priceInput, storedModel } from './document.ts';
+import { fillRates, type PriceChangeInput, priceInput, storedModel } from './document.ts';
 import { type Fault, readPart } from './fault.ts';
 import type { ModelPrice } from './model.ts';
 import type { CatalogDocument } from './store.ts';
@@ -20,10 +21,8 @@ export interface PlannedPrices {
 export type PriceRefusal = 'no model' | 'no version' | 'taken' | 'in force';
 
 /** A price as in an applied file; null after adding its faults. */
-export function readPrice(given: object, serves: string, faults: Fault[]): PriceChangeInput | null {
-  // Embeddings have no output.
-  const filled = serves === 'embeddings' ? { output: '0', ...given } : given;
-  const price = readPart(priceInput, filled, ['price'], faults);
+export function readPrice(given: object, serves: Serves, faults: Fault[]): PriceChangeInput | null {
+  const price = readPart(priceInput, fillRates(given as JsonObject, serves), ['price'], faults);
   return price && { from: '', ...price };
 }
 

@@ -1,8 +1,8 @@
 // Models that a provider offers: their known prices, and the changes of the catalog by which they are sold. Pure.
 
-import type { JsonObject } from '../wire/wire.ts';
+import type { JsonObject, Serves } from '../wire/wire.ts';
 import { describeDocuments } from './describe-documents.ts';
-import type { PriceChangeInput, PriceInput, Serves } from './document.ts';
+import type { PriceChangeInput, PriceInput } from './document.ts';
 import type { Fault } from './fault.ts';
 import { markUpPrice } from './mark-up.ts';
 import {

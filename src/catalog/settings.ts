@@ -8,7 +8,7 @@ import { type CamelCase, camelCase } from '../base/member-names.ts';
 import { type Nano, parseUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { LIST_ENTRIES_MAX, plainName } from './document.ts';
-import { installationMembers } from './installation.ts';
+import { installationMembers, landingLinks } from './installation.ts';
 import { hideables } from './visibility.ts';
 
 const SECONDS_MAX = 86_400;
@@ -140,6 +140,29 @@ export const SETTINGS = {
   recharge_instructions: setting(installationMembers.recharge_instructions, null).describe(
     'how an account gets credit, shown on its billing page while no payments are taken; `null`: nothing is shown',
   ),
+  terms_version: setting(installationMembers.terms_version, null).describe(
+    'version of the terms that people must agree to at sign-up, and again when it changes, see operating.md; requires `terms_of_service` or `privacy_policy`; `null`: nobody has to agree',
+  ),
+  terms_of_service: setting(installationMembers.terms_of_service, null).describe(
+    'terms of service, a text in Markdown or an `https://` URL; `null`: none',
+  ),
+  privacy_policy: setting(installationMembers.privacy_policy, null).describe(
+    'privacy policy, a text in Markdown or an `https://` URL; `null`: none',
+  ),
+  landing_title: setting(installationMembers.landing_title, null).describe(
+    'title of the page at the address of the service for people who are not signed in; `null`: they see the sign-in page, see operating.md',
+  ),
+  landing_text: setting(installationMembers.landing_text, null).describe('text of this page in Markdown; `null`: none'),
+  landing_links: setting(landingLinks, []).describe(
+    'links of this page, such as `"Documentation: https://example.com/docs"`, at most 10',
+  ),
+  public_models: setting(oneOf('off', 'on'), 'off').describe(
+    '`on`: everyone can read the models and prices of `public_group`, see operating.md',
+  ),
+  public_status: setting(oneOf('off', 'on'), 'off').describe(
+    '`on`: everyone can read which models of `public_group` fail or failed in the last 90 days, see operating.md',
+  ),
+  public_group: setting(plainName, 'default').describe('group whose models and prices public pages have'),
   hidden_from_accounts: setting(hiddenThings, []).describe(
     'what people, tokens and keys of accounts do not see: any of `provider`, `upstream_model`, `group` and `multiplier`, see admin-api.md; an empty list: they see all of it',
   ),
@@ -328,6 +351,11 @@ export const settingsInput = z
       path: ['recharge_max'],
       error: 'must be at least recharge_min',
     },
+  )
+  .refine(
+    ({ terms_version: version, terms_of_service: terms, privacy_policy: policy }) =>
+      version == null || terms != null || policy != null,
+    { path: ['terms_version'], error: 'requires terms_of_service or privacy_policy' },
   )
   .refine(isJournalKeptWithUsage, {
     path: ['journal_retention_months'],

@@ -143,6 +143,8 @@ export const bounds = {
   upstreamFrameBytesMax: 24 * 1024 * 1024, // one frame of Bedrock's event stream, with its payload in base64
   upstreamFrameHeaderBytesMax: 128 * 1024,
   upstreamBodyBytesMax: 32 * 1024 * 1024,
+  rerankDocumentsMax: 1_000, // as Cohere recommends; vendors' own limits are higher
+  moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
@@ -473,6 +475,17 @@ export const bounds = {
   logoBytesMax: 32 * 1024,
   supportAddressCharactersMax: 200,
   rechargeTextCharactersMax: 500,
+  termsVersionCharactersMax: 40,
+  termsCharactersMax: 60_000, // of one document: some twenty printed pages
+  consentsKeptMax: 20, // with a person; the audit log has all
+  publicReadsPerMinuteMax: 300, // of public pages, from one IPv4 address or /64 of IPv6, on one node
+  publicReadsPerSiteMax: 3_000, // in a minute, from one /24 of IPv4 or /48 of IPv6
+  publicPageSecondsMax: 60, // for which caches keep a public page
+  publicStatusKeptMs: 15_000, // for which a node remembers what it read for the public status page
+  publicStatusDays: 90, // of ended incidents there
+  landingTitleCharactersMax: 100,
+  landingTextCharactersMax: 5_000,
+  landingLinksMax: 10,
   mailNameCharactersMax: 60, // longest user-chosen name shown in a mail to someone else
   // Stripe
   stripeWaitMsMax: 10_000, // time limit of one response

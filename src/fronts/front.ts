@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol } from '../wire/wire.ts';
+import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol, Units } from '../wire/wire.ts';
 import type { AnswerWriter } from './answer-stream.ts';
 import type { Origins } from './origins.ts';
 
@@ -63,6 +63,8 @@ export interface Translated {
   /** For providers of the front's own protocol; null: they get the message, too. */
   native: NativeBody | null;
   answer: AnswerTranslator;
+  /** The most units that the request may use; absent: none. */
+  units?: Units;
 }
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */

@@ -5,7 +5,9 @@ import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
-import { gemini } from './gemini/gemini.ts';
+import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
+import { moderations } from './moderations/moderations.ts';
+import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
 
 export { AnswerStream } from './answer-stream.ts';
@@ -14,7 +16,16 @@ export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts
 export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
 
-const fronts: readonly Front[] = [chatCompletions, responses, gemini, completions, embeddings];
+const fronts: readonly Front[] = [
+  chatCompletions,
+  responses,
+  embeddings,
+  geminiEmbeddings,
+  gemini,
+  completions,
+  rerank,
+  moderations,
+];
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

@@ -8,15 +8,17 @@ import { isJsonObject, type MessageRequest, type StreamEvent } from '../wire/wir
 import type { WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './message-errors.ts';
-import { OpenAttempt } from './open-attempt.ts';
+import { type AnyReply, OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
+import { ByteRelay } from './relay-bytes.ts';
 import type { Target } from './route-health.ts';
 import { AttemptIterator, findTargets, presentTarget } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened =
   | { form: 'stream'; first: StreamEvent[]; events: EventSource }
-  | { form: 'message'; answer: WholeAnswer };
+  | { form: 'message'; answer: WholeAnswer }
+  | { form: 'bytes'; relay: ByteRelay };
 
 /** Maximum number of events before the first content; real streams send far fewer. */
 const OPENING_EVENTS_MAX = 64;
@@ -43,10 +45,7 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
     const attempt = new OpenAttempt(gateway, message.admitted, target, permit, message.watch);
     try {
       const reply = await message.begin(attempt, request);
-      const opened: Opened =
-        reply.form === 'message'
-          ? await takeWhole(message, attempt, request, reply)
-          : await takeOpening(message, attempt, reply.events);
+      const opened = await takeReply(message, attempt, request, reply);
       attempt.answered(request);
       conversation?.keep(target);
       message.noteAttempt(null);
@@ -88,6 +87,24 @@ const OF_CREDENTIAL: readonly FaultKind[] = ['credentials', 'not_found', 'rate_l
 /** Whether another credential of the same route may work: providers show a model only to some of their customers. */
 export function isOfCredential(kind: FaultKind): boolean {
   return OF_CREDENTIAL.includes(kind);
+}
+
+function takeReply(
+  message: OpenMessage,
+  attempt: OpenAttempt,
+  request: MessageRequest,
+  reply: AnyReply,
+): Promise<Opened> | Opened {
+  switch (reply.form) {
+    case 'message':
+      return takeWhole(message, attempt, request, reply);
+    case 'stream':
+      return takeOpening(message, attempt, reply.events);
+    case 'bytes':
+      message.watch.end();
+      attempt.beginBytes(request);
+      return { form: 'bytes', relay: new ByteRelay(message, attempt, reply) };
+  }
 }
 
 async function takeWhole(

@@ -101,10 +101,15 @@ export interface MessageReport {
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  /** JSON text, a whole answer, or events as they arrive. */
-  body: string | WholeAnswer | AsyncIterable<StreamPiece>;
+  /** JSON text, a whole answer, or events or bytes as they arrive. */
+  body: string | WholeAnswer | ByteAnswer | AsyncIterable<StreamPiece>;
   /** For streams: settles when the request's body is no longer needed. May settle after the reply begins. */
   requestInUse?: Promise<unknown>;
+}
+
+/** An answer of bytes as they arrive. */
+export interface ByteAnswer extends AsyncIterable<Uint8Array> {
+  readonly contentType: string;
 }
 
 /** An answer that is not streamed. */

@@ -16,19 +16,19 @@ import {
   type CallerScope,
   type Catalog,
   checkFeatures,
+  checkUnits,
   groupUnder,
   listOffers,
   MESSAGES_KIND,
   type Offer,
   resolveModel,
-  type Serves,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
-import { type MessageRequest, type RequestFeatures, readFeatures } from '../wire/wire.ts';
+import { type MessageRequest, type RequestFeatures, readFeatures, type Serves, servesOf } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { addSpending, readSpending, refuseAgent } from './agent-limits.ts';
 import { type Opened, openRoute } from './attempts.ts';
@@ -116,7 +116,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
     const request = await clientRequest.parseBody(body); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
-    const listing = findListed(gateway, caller, request.model, servesOf(request)); // 6
+    const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
     if (listing !== null) await listing;
     catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
     const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
@@ -150,7 +150,12 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     opening = openMessage(gateway, message, request); // 9
     if (clientRequest.agent !== null) headers = await addSpending(gateway, clientRequest.agent, caller, headers);
     if (opening.relay !== null) return await replyWithStream(gateway, message, opening, headers); // 10, 11
-    const answer = requireWhole(await untilCutOff(message, opening.opened));
+    const opened = await untilCutOff(message, opening.opened);
+    if (opened.form === 'bytes') {
+      clientRequest.expect('stream');
+      return { status: 200, headers, body: opened.relay };
+    }
+    const answer = requireWhole(opened);
     requireOwnEnd(await message.complete()); // 11
     return { status: 200, headers, body: answer };
   } catch (thrown) {
@@ -373,10 +378,6 @@ function findListed(gateway: Gateway, caller: Caller, name: string, serves: Serv
   return gateway.modelLists.find(scopeOf(caller, planOf(gateway, caller)), name, serves);
 }
 
-function servesOf({ protocol }: MessageRequest): Serves {
-  return protocol === 'embeddings' ? 'embeddings' : 'messages';
-}
-
 /** The offer of a model, with the limits of the plan. Throws model_not_found. */
 function sellTo(catalog: Catalog, caller: Caller, plan: CallerPlan | null, name: string, serves?: Serves): Offer {
   const offer = resolveModel(catalog, scopeOf(caller, plan), name, serves);
@@ -413,6 +414,7 @@ function resolveOffer(
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
+  if (request.units !== undefined) checkUnits(own, request.units);
   const offer = offerInTier(gateway, catalog, own, features.tier);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   const passthroughs = offer.routes.flatMap(({ provider }) => catalog.providers.get(provider)?.passthrough ?? []);
@@ -421,7 +423,7 @@ function resolveOffer(
 
 function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, request: MessageRequest): ProvidedOffer {
   const { model: name } = request;
-  const serves = servesOf(request);
+  const serves = servesOf(request.protocol);
   const plan = planOf(gateway, caller);
   const kept = keptOffers.get(caller);
   if (kept?.catalog === catalog && kept.name === name && kept.serves === serves && kept.plan === plan) return kept;
@@ -465,7 +467,7 @@ function finishCutOff(message: OpenMessage, { opened, relay }: Opening): void {
   if (relay !== null) relay.leave();
   else
     opened
-      .then(() => message.complete())
+      .then(async (answer) => void (await (answer.form === 'bytes' ? answer.relay.drain() : message.complete())))
       .catch((thrown) => message.fail(asTurnpikeError(thrown)))
       .catch(() => undefined); // the ledger retries the settlement
 }

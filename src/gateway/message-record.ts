@@ -32,6 +32,9 @@ import {
   type ServiceTier,
   type StreamEvent,
   type TokenCounts,
+  type Units,
+  unitEntries,
+  unitsOf,
 } from '../wire/wire.ts';
 import type { MessageReport, WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
@@ -104,6 +107,8 @@ export function makeRecord(
     session,
     agent,
     tagSet,
+    ...(model.serves !== 'messages' && { endpoint: model.serves }),
+    ...(counts.units !== undefined && { units: counts.units }),
   };
 }
 
@@ -171,7 +176,7 @@ export interface Billing extends Pick<EndedMessage, 'ending' | 'coveredTokens'> 
   readonly admitted: Pick<AdmittedRequest, 'maxTokens'> & {
     readonly plan: Pick<MessagePlan, 'thinks' | 'firstCase' | 'hasServerTools' | 'isCompacted'>;
   };
-  readonly attempt: { readonly counter: MessageCounter } | null;
+  readonly attempt: { readonly counter: MessageCounter; readonly units?: Units | null } | null;
 }
 
 /** The counter of a message before its first attempt. */
@@ -188,7 +193,16 @@ export function billMessage({ attempt, admitted, coveredTokens, ending }: Billin
     webSearches: plan.firstCase.webSearches,
     outputTokens: coveredTokens ?? maxTokens,
   };
-  return counter.bill(ending, { held, outputTokensMax: maxTokens }, plan.thinks, made);
+  const usage = counter.bill(ending, { held, outputTokensMax: maxTokens }, plan.thinks, made);
+  const { units } = plan.firstCase;
+  if (units === undefined || usage.source === 'none') return usage;
+  return { ...usage, counts: { ...usage.counts, units: billUnits(units, attempt?.units ?? null) } };
+}
+
+/** The reported units, none more than the request may use; without a report, what the request may use. */
+function billUnits(most: Units, reported: Units | null): Units {
+  const counts = unitEntries(most).map(([unit, count]) => [unit, Math.min(count, reported?.counts[unit] ?? count)]);
+  return unitsOf(Object.fromEntries(counts), reported?.image ?? most.image);
 }
 
 /** Whether counts that the provider did not report would change the bill. */

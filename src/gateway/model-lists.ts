@@ -12,12 +12,12 @@ import {
   offerOf,
   type ProviderSettings,
   patternOf,
-  type Serves,
   sameSource,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Provider, ProviderFault } from '../providers/providers.ts';
+import type { Serves } from '../wire/wire.ts';
 
 /** The last reading of a provider's list, for operators. */
 export interface ListState {

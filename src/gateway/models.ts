@@ -16,6 +16,7 @@ import {
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Abilities, type Provider, THINKING_TYPES } from '../providers/providers.ts';
+import type { OtherUse } from '../wire/wire.ts';
 
 /** One page, and whether more models follow in the direction of paging. */
 interface ModelPage<Model> {
@@ -147,6 +148,17 @@ function describeModel(offer: Offer, catalog: Catalog, providers: Shown['provide
   };
 }
 
+/** Uses of models other than messages, as capabilities. */
+const OTHER_USES = {
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  moderation: 'moderation',
+  images: 'image_generation',
+  speech: 'speech',
+  transcription: 'transcription',
+} as const satisfies Record<OtherUse, string>;
+const OTHER_CAPABILITIES = Object.values(OTHER_USES);
+
 /** In the admin API, in the order of its console. */
 export const CAPABILITIES = [
   'images',
@@ -156,7 +168,7 @@ export const CAPABILITIES = [
   'citations',
   'web_search',
   'prompt_caching',
-  'embeddings',
+  ...OTHER_CAPABILITIES,
 ] as const;
 type Capability = (typeof CAPABILITIES)[number];
 
@@ -165,11 +177,11 @@ type Capability = (typeof CAPABILITIES)[number];
  * if its price is lower.
  */
 export function capabilitiesOf(model: Model, catalog: Catalog, providers: Shown['providers']): Capability[] {
-  if (model.serves === 'embeddings') return ['embeddings'];
+  if (model.serves !== 'messages') return [OTHER_USES[model.serves]];
   const abilities = abilitiesOf(model.routes, catalog, providers) ?? [];
   const { standard, webSearchPerThousand } = model.price;
   const all = (has: (one: Abilities) => boolean) => abilities.length > 0 && abilities.every(has);
-  const found: Record<Capability, boolean> = {
+  const found: Partial<Record<Capability, boolean>> = {
     images: all((one) => one.images),
     documents: all((one) => one.documents),
     thinking: all((one) => one.thinks),
@@ -177,9 +189,8 @@ export function capabilitiesOf(model: Model, catalog: Catalog, providers: Shown[
     citations: all((one) => one.citations),
     web_search: webSearchPerThousand !== null && all((one) => one.webSearch),
     prompt_caching: standard.cacheRead < standard.input,
-    embeddings: false,
   };
-  return CAPABILITIES.filter((name) => found[name]);
+  return CAPABILITIES.filter((name) => found[name] === true);
 }
 
 /** Abilities of each route; null if one of them does not tell. */

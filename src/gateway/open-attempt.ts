@@ -6,7 +6,14 @@ import type { TraceContext } from '../base/trace-context.ts';
 import { MESSAGES_KIND } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
-import { ProviderFault, type ProviderReply, type WholeReply } from '../providers/providers.ts';
+import {
+  type ByteReply,
+  type OtherReply,
+  ProviderFault,
+  type ProviderReply,
+  sendFor,
+  type WholeReply,
+} from '../providers/providers.ts';
 import {
   type CacheLifetime,
   type CountedUsage,
@@ -14,7 +21,7 @@ import {
   MessageCounter,
   NOTHING_COUNTED,
 } from '../usage/usage.ts';
-import type { MessageRequest, StreamEvent, TokenCounts } from '../wire/wire.ts';
+import { type MessageRequest, type StreamEvent, servesOf, type TokenCounts, type Units } from '../wire/wire.ts';
 import type { WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
@@ -25,6 +32,8 @@ import type { AdmittedRequest } from './plan-message.ts';
 import { makeAttempt, providerOfKind, sortExtraFields } from './provider-request.ts';
 import type { Permit, Target } from './route-health.ts';
 import type { SilenceWatch } from './silence-watch.ts';
+
+export type AnyReply = ProviderReply | OtherReply;
 
 export class OpenAttempt {
   readonly admitted: AdmittedRequest;
@@ -49,6 +58,7 @@ export class OpenAttempt {
   /** Set if the prompt is counted during the answer, because there is no room to keep the request. */
   #promptCount: Promise<number | null> | null = null;
   #made: MadeCounts | null = null;
+  #units: Units | null = null;
 
   /** The attempt finishes the permit. `watch` has the time limits of the message. */
   constructor(gateway: Gateway, admitted: AdmittedRequest, target: Target, permit: Permit, watch: SilenceWatch) {
@@ -95,6 +105,11 @@ export class OpenAttempt {
     return this.#uncountedPrompt;
   }
 
+  /** Units that the provider reported; null: none. */
+  get units(): Units | null {
+    return this.#units;
+  }
+
   /** Counts made before the end, which the client sees; null: none. */
   get made(): MadeCounts | null {
     return this.#made;
@@ -124,7 +139,7 @@ export class OpenAttempt {
   }
 
   /** Sends the request. Throws or rejects with ProviderFault, and with whatever a provider throws. */
-  async send(request: MessageRequest, trace: TraceContext | null): Promise<ProviderReply> {
+  async send(request: MessageRequest, trace: TraceContext | null): Promise<AnyReply> {
     const { settings } = this.target;
     const provider = providerOfKind(this.#gateway, settings);
     const { clientRequest, maxTokens, isStream } = this.admitted;
@@ -133,10 +148,8 @@ export class OpenAttempt {
     this.#leftOut = leftOut;
     sent.extra = passed;
     this.#watch.beginAttempt();
-    const submit = request.protocol === 'embeddings' ? provider.embed : provider.submit;
-    if (submit === undefined)
-      throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
-    const reply = await submit.call(provider, sent);
+    const use = servesOf(request.protocol);
+    const reply = await (use === 'messages' ? provider.submit(sent) : sendFor(use, provider, sent));
     this.#upstreamRequestId = reply.upstreamRequestId;
     if ((reply.form === 'stream') === isStream) return reply;
     throw new ProviderFault('failed', 'the provider answered in a form that was not requested');
@@ -198,6 +211,7 @@ export class OpenAttempt {
     this.#firstTokenMs = null;
     this.#stopReason = null;
     this.#made = null;
+    this.#units = null;
     this.dropPrompt();
   }
 
@@ -226,14 +240,30 @@ export class OpenAttempt {
   }
 
   /** Counts a whole message. Returns it as the client receives it. */
-  async takeMessage(request: MessageRequest, { message, text, isNative }: WholeReply): Promise<WholeAnswer> {
+  async takeMessage(request: MessageRequest, { message, text, isNative, units }: WholeReply): Promise<WholeAnswer> {
     this.#counter.observeMessage(message);
+    this.#units = units ?? null;
     this.#keepPrompt(request);
     const counting = this.countMissing();
     this.#made = counting instanceof Promise ? await counting : counting;
     const answer =
       isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
     return showAnswer(answer, this.#names);
+  }
+
+  /** An answer of bytes begins. */
+  beginBytes(request: MessageRequest): void {
+    this.#counter.observeBegin();
+    this.#keepPrompt(request);
+    this.noteFirstToken();
+  }
+
+  /** It has ended: counts what the provider reported. `isWhole`: nothing is missing. */
+  observeBytesEnd({ used }: Pick<ByteReply, 'used'>, isWhole: boolean): void {
+    const { usage, units } = used();
+    this.#units = units;
+    if (isWhole) this.#counter.observeMessage({ content: [], stop_reason: 'end_turn', usage: usage ?? {} });
+    else this.#counter.observeUsage(usage);
   }
 
   /** Whether the bill of the complete answer needs counts that the provider did not report. */

@@ -6,7 +6,7 @@ import { assert } from '../base/assert.ts';
 import { ABSENT, type Placed } from '../base/roster.ts';
 import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
-import type { ProviderFault, ProviderReply } from '../providers/providers.ts';
+import type { ProviderFault } from '../providers/providers.ts';
 import type { CountedUsage, Ending, MessageCounter } from '../usage/usage.ts';
 import { type MessageRequest, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
 import { correctBill, countForBill } from './count-after-end.ts';
@@ -23,7 +23,7 @@ import {
   NOTHING_SENT,
   releaseHold,
 } from './message-record.ts';
-import type { OpenAttempt } from './open-attempt.ts';
+import type { AnyReply, OpenAttempt } from './open-attempt.ts';
 import { type AdmissionRequest, type AdmittedRequest, payableMaxTokens } from './plan-message.ts';
 import { noteWallet } from './recharges.ts';
 import type { CutReason, Slot } from './running-messages.ts';
@@ -166,7 +166,7 @@ export class OpenMessage implements Placed {
   // ——— Attempts, one at a time.
 
   /** A target is tried. Resolves to its reply. */
-  begin(attempt: OpenAttempt, request: MessageRequest): Promise<ProviderReply> {
+  begin(attempt: OpenAttempt, request: MessageRequest): Promise<AnyReply> {
     assert(!this.hasEnded, 'a message that has ended makes no attempt');
     this.#attempt = attempt;
     this.streamHold?.observe(attempt.counter);

@@ -125,6 +125,7 @@ export function planMessage(
     inputTokens: input.least,
     outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
+    ...(request.units !== undefined && { units: request.units }),
     tier: features.tier,
     cacheWrites: features.cacheControl,
   };

@@ -13,6 +13,7 @@ import {
   type JsonValue,
   type MessageRequest,
   objectOf,
+  servesOf,
 } from '../wire/wire.ts';
 import type { ClientRequest } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
@@ -91,7 +92,7 @@ export function sortExtraFields(
 ): ExtraFields {
   const { request } = attempt;
   const sorted: ExtraFields = { passed: {}, leftOut: [] };
-  if (getsAll(request, kind) || request.protocol === 'embeddings') return sorted;
+  if (getsAll(request, kind) || servesOf(request.protocol) !== 'messages') return sorted;
   const ignored = new Set(
     provider.ignores?.(attempt) ?? UNKNOWN.filter((name) => (request.body[name] ?? null) !== null),
   );

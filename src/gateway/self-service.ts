@@ -25,6 +25,7 @@ import {
   type BudgetReading,
   type CallerMeters,
   type CallerQuestion,
+  countsOf,
   coversGroup,
   type LedgerReader,
   type PlanMeter,
@@ -234,6 +235,8 @@ function usageJson(record: UsageRecord, hidden: Hidden) {
       ephemeral_1h_input_tokens: record.cacheWrite1hTokens,
     },
     web_searches: record.webSearches,
+    endpoint: record.endpoint ?? 'messages',
+    units: record.units?.counts ?? {},
     usage_source: record.usageSource,
     service_tier: tierOfRates(record.rates),
     cost: formatUsd(record.cost),
@@ -249,14 +252,7 @@ function usageJson(record: UsageRecord, hidden: Hidden) {
 
 /** null if nothing was priced, or the stored rates do not add up to the stored cost. */
 function priceJson(record: UsageRecord, rates: UsageRecord['rates']) {
-  const price = explainPrice(rates, {
-    input: record.inputTokens,
-    output: record.outputTokens,
-    cacheRead: record.cacheReadTokens,
-    cacheWrite5m: record.cacheWrite5mTokens,
-    cacheWrite1h: record.cacheWrite1hTokens,
-    webSearches: record.webSearches,
-  });
+  const price = explainPrice(rates, countsOf(record));
   if (price === null || price.afterRounding !== record.cost) return null;
   return {
     parts: price.parts.map(partJson),
@@ -266,8 +262,17 @@ function priceJson(record: UsageRecord, rates: UsageRecord['rates']) {
   };
 }
 
+/** The counted things of parts that are not tokens. */
+const COUNTED: Readonly<Partial<Record<PricePart['part'], string>>> = {
+  web_search: 'searches',
+  images: 'images',
+  characters: 'characters',
+  seconds: 'seconds',
+  searches: 'searches',
+};
+
 function partJson({ part, count, rate, amount }: PricePart) {
-  return { part, [part === 'web_search' ? 'searches' : 'tokens']: count, rate, amount };
+  return { part, [COUNTED[part] ?? 'tokens']: count, rate, amount };
 }
 
 export type SelfServiceReader = Pick<LedgerReader, 'callerMeters' | 'openMessage'> & Pick<UsageStore, 'getUsage'>;

@@ -8,6 +8,7 @@ import {
   type JsonValue,
   type Protocol,
   type StreamEvent,
+  servesOf,
 } from '../wire/wire.ts';
 import type { WholeAnswer } from './client-request.ts';
 
@@ -40,7 +41,7 @@ function readEvent(lines: string): StreamEvent {
 
 /** Clients of some protocols get every text as it is stored. */
 export function readStoredAnswer(text: string, protocol: Protocol): WholeAnswer {
-  if (protocol === 'messages' || protocol === 'embeddings') return { text, message: null };
+  if (protocol === 'messages' || servesOf(protocol) !== 'messages') return { text, message: null };
   const value: JsonValue = JSON.parse(text);
   return { text, message: isJsonObject(value) && value['type'] === 'message' ? value : null };
 }

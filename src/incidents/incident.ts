@@ -82,8 +82,8 @@ export type IncidentChange = { begin: NewIncident } | { update: Incident };
 export interface IncidentStore {
   /** Every open one, in the order of their beginning. Bounded. */
   listOpenIncidents(): Promise<Incident[]>;
-  /** Those that ended since then, the latest first. */
-  listEndedIncidents(sinceMs: number, limit: number): Promise<Incident[]>;
+  /** Those that ended since then, the latest first; of one kind, or of all. */
+  listEndedIncidents(sinceMs: number, limit: number, kind?: IncidentKind): Promise<Incident[]>;
   /** Rejects with store_unavailable. */
   changeIncidents(changes: readonly IncidentChange[]): Promise<void>;
 }

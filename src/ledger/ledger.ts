@@ -140,4 +140,4 @@ export {
   Outpaced,
   RowsLocked,
 } from './store-failure.ts';
-export { emptyRecord, NO_ATTRIBUTION, withoutItsEnd } from './usage-record.ts';
+export { countsOf, emptyRecord, NO_ATTRIBUTION, withoutItsEnd } from './usage-record.ts';

@@ -3,6 +3,7 @@
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
+import type { OtherUse, Units } from '../wire/wire.ts';
 
 export interface RateLimits {
   requestsPerMinute: number | null;
@@ -121,6 +122,9 @@ export interface UsageRecord extends Attribution {
   firstTokenMs: number | null;
   /** Set by the ledger when the message ends, and never changed. null in older records. */
   meters: UsageMeters | null;
+  /** The use that a request for anything but a message asked for, and the units that it used. Absent: a message, or none. */
+  endpoint?: OtherUse;
+  units?: Units;
   /** In records of before version 26: the daily totals count it without its group. */
   totalsLackGroup?: true;
 }

@@ -3,6 +3,7 @@
 import { assert } from '../base/assert.ts';
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { Nano } from '../base/money.ts';
+import { type TokenCounts, unitEntries } from '../wire/wire.ts';
 import type { Attribution, UsageRecord } from './operation.ts';
 
 type AdmittedFields = Pick<UsageRecord, 'requestId' | 'account' | 'key' | 'group' | 'model' | 'stream'> &
@@ -71,6 +72,19 @@ export function withoutItsEnd(record: UsageRecord): UsageRecord {
   return { ...emptyRecord(record), atMs, provider, upstreamModel, providerCost, attempts, admittedMs, latencyMs };
 }
 
+/** The counts that a record was billed by. */
+export function countsOf(record: UsageRecord): TokenCounts {
+  return {
+    input: record.inputTokens,
+    output: record.outputTokens,
+    cacheRead: record.cacheReadTokens,
+    cacheWrite5m: record.cacheWrite5mTokens,
+    cacheWrite1h: record.cacheWrite1hTokens,
+    webSearches: record.webSearches,
+    ...(record.units !== undefined && { units: record.units }),
+  };
+}
+
 /** Throws BrokenInvariant if the record belongs to another message or has an invalid count. */
 export function assertRecord(record: UsageRecord, of: { requestId: string; account: number; key: number }): void {
   assert(
@@ -86,7 +100,8 @@ export function assertRecord(record: UsageRecord, of: { requestId: string; accou
       isWholeNumber(record.cacheWrite1hTokens) &&
       isWholeNumber(record.webSearches) &&
       isWholeNumber(record.status) &&
-      isWholeNumber(record.providerCost ?? 0),
+      isWholeNumber(record.providerCost ?? 0) &&
+      (record.units === undefined || unitEntries(record.units).every(([, count]) => isWholeNumber(count))),
     'the counts of a usage record are whole numbers and never negative',
   );
 }

@@ -1,11 +1,11 @@
 // Embeddings over OpenAI's POST /embeddings: the JSON of the provider is relayed as it came, with its vectors in the form that was
-// requested: many servers ignore `encoding_format`.
+// requested: many servers ignore `encoding_format`. Clients of Gemini get its form.
 
 import { countOf } from '../protocols/token-counts.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../wire/wire.ts';
-import { messageIdOf } from './compose-message.ts';
 import { hashUserId } from './conversation.ts';
 import { type Api, post } from './http-api.ts';
+import { otherReply, usageOf } from './other-reply.ts';
 import { type Attempt, ProviderFault, type WholeReply } from './provider.ts';
 import { asBase64, asFloats, readVectors, type Vector, vectorOf } from './read-vectors.ts';
 
@@ -16,21 +16,28 @@ export interface EmbeddingsRequest {
   /** Length of the vectors; null: the model's own. */
   dimensions: number | null;
   isBase64: boolean;
+  /** Google's name of the purpose, such as RETRIEVAL_QUERY; null: not stated. */
+  taskType: string | null;
+  /** The form of the answer: OpenAI's, or Gemini's of one vector or of a list. */
+  form: 'openai' | 'one' | 'list';
 }
 
 export function readEmbeddingsRequest({ request }: Pick<Attempt, 'request'>): EmbeddingsRequest {
   const [message] = jsonObjects(request.body['messages']);
-  const { dimensions, encoding_format: format } = objectOf(request.body['embeddings']);
+  const { dimensions, encoding_format: format, task_type: taskType, form } = objectOf(request.body['embeddings']);
   return {
     inputs: jsonObjects(message?.['content']).map((block) => block['tokens'] ?? textOf(block['text'])),
     dimensions: countOf(dimensions),
     isBase64: format === 'base64',
+    taskType: textOf(taskType) || null,
+    form: form === 'one' || form === 'list' ? form : 'openai',
   };
 }
 
 /** Throws ProviderFault. */
 export async function requestEmbeddings(api: Api, attempt: Attempt, url: string): Promise<WholeReply> {
-  const { inputs, dimensions, isBase64 } = readEmbeddingsRequest(attempt);
+  const asked = readEmbeddingsRequest(attempt);
+  const { inputs, dimensions, isBase64 } = asked;
   const user = hashUserId(attempt.request.body);
   const body = {
     model: attempt.upstreamModel,
@@ -44,21 +51,26 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
   const { value, text, upstreamRequestId, converted } = await readVectors(response, attempt.signal, {
     name: 'data',
     count: inputs.length,
-    convert: (item) => inFormOf(item, isBase64),
+    convert: (item, index) => inFormOf(asked, item, index),
   });
   const usage = objectOf(value['usage']);
-  return embeddingsReply(
-    attempt,
-    withVectors(text, value, converted),
-    countOf(usage['prompt_tokens']) || countOf(usage['total_tokens']),
-    upstreamRequestId,
-  );
+  const tokens = countOf(usage['prompt_tokens']) || countOf(usage['total_tokens']);
+  const answer =
+    asked.form === 'openai'
+      ? withVectors(text, value, converted)
+      : embeddingsJson(asked, attempt.upstreamModel, converted, tokens ?? 0);
+  return embeddingsReply(attempt, answer, tokens, upstreamRequestId);
 }
 
 /** The item's JSON with its vector in the requested form; empty if it is; null without a vector. */
-function inFormOf(item: JsonObject, isBase64: boolean): string | null {
+function inFormOf(asked: EmbeddingsRequest, item: JsonObject, index: number): string | null {
+  const { isBase64 } = asked;
   const vector = vectorOf(item['embedding']);
   if (vector === null) return null;
+  if (asked.form !== 'openai') {
+    const floats = asFloats(vector);
+    return floats && embeddingJson(asked, index, floats);
+  }
   if ((typeof vector === 'string') === isBase64 && vector === item['embedding']) return '';
   const embedding = isBase64 ? asBase64(vector) : asFloats(vector);
   return embedding === null ? null : JSON.stringify({ ...item, embedding });
@@ -79,27 +91,25 @@ export function embeddingsReply(
   tokens: number | null,
   upstreamRequestId: string | null,
 ): WholeReply {
-  const prompt = tokens ? { input_tokens: tokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } : {};
-  const message = {
-    id: messageIdOf(requestId),
-    type: 'message',
-    role: 'assistant',
-    model: upstreamModel,
-    content: [],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { ...prompt, output_tokens: 0 },
-  };
-  return { form: 'message', message, text, isNative: true, upstreamRequestId };
+  return otherReply({ requestId, upstreamModel }, text, usageOf(tokens || null), upstreamRequestId);
 }
 
-/** The JSON of one vector in OpenAI's answer. */
-export function embeddingJson(index: number, vector: Vector): string {
+/** The JSON of one vector in the answer. */
+export function embeddingJson({ form }: Pick<EmbeddingsRequest, 'form'>, index: number, vector: Vector): string {
+  if (form !== 'openai') return JSON.stringify({ values: vector });
   return JSON.stringify({ object: 'embedding', index, embedding: vector });
 }
 
-/** The JSON of OpenAI's answer, from that of its vectors. */
-export function embeddingsJson(model: string, vectors: readonly string[], tokens: number): string {
+/** The JSON of the answer, from that of its vectors. */
+export function embeddingsJson(
+  { form }: Pick<EmbeddingsRequest, 'form'>,
+  model: string,
+  vectors: readonly string[],
+  tokens: number,
+): string {
+  const ofGemini = JSON.stringify({ usageMetadata: { promptTokenCount: tokens } }).slice(1);
+  if (form === 'one') return `{"embedding":${vectors[0]},${ofGemini}`;
+  if (form === 'list') return `{"embeddings":[${vectors.join()}],${ofGemini}`;
   const rest = JSON.stringify({ model, usage: { prompt_tokens: tokens, total_tokens: tokens } });
   return `{"object":"list","data":[${vectors.join()}],${rest.slice(1)}`;
 }

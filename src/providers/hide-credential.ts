@@ -1,16 +1,21 @@
 // Removes the credential from every fault of a provider, which may repeat it, plain or encoded, in an error or an id.
 
 import type { Secret } from '../secrets/secrets.ts';
-import { ProviderFault, type ProviderReply } from './provider.ts';
+import { type OtherReply, ProviderFault, type ProviderReply } from './provider.ts';
 
 const HIDDEN = '[redacted]';
 const CREDENTIAL_CHARACTERS_LEAST = 8; // shorter ones are not secrets, and occur in texts by chance
 
 /** The same reply; its ids, and the faults of its events, do not contain the credential. */
-export function hideInReply(reply: ProviderReply, credential: Secret | null): ProviderReply {
+export function hideInReply<Reply extends ProviderReply | OtherReply>(reply: Reply, credential: Secret | null): Reply {
   if (credential === null) return reply;
   reply.upstreamRequestId = redactOrNull(reply.upstreamRequestId, credential);
   if (reply.form === 'message') return reply;
+  if (reply.form === 'bytes') {
+    const { chunks } = reply;
+    reply.chunks = { next: () => hiding(chunks.next(), credential) };
+    return reply;
+  }
   const { events } = reply;
   if (events.mapFaults === undefined) reply.events = { next: () => hiding(events.next(), credential) };
   else events.mapFaults((fault) => redactFault(fault, credential)); // costs nothing per event

@@ -3,12 +3,20 @@
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import { type JsonObject, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
+import { type JsonObject, OTHER_USES, type OtherUse, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import type { ModelPage, OfferedModel } from './offered-models.ts';
 import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
-import type { Attempt, ProbeReply, Provider, ProviderEndpoint, ProviderReply } from './provider.ts';
+import type {
+  Attempt,
+  OtherReply,
+  OtherUses,
+  ProbeReply,
+  Provider,
+  ProviderEndpoint,
+  ProviderReply,
+} from './provider.ts';
 import { ProviderFault } from './provider.ts';
 import { type EventConverter, type EventParser, PulledStream } from './pull-stream.ts';
 import { cancelBody, fetchUpstream, type MapFault, readFault, type UpstreamCall } from './upstream.ts';
@@ -47,7 +55,7 @@ interface ApiMethods
       Provider,
       'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier'
     >,
-    Partial<Pick<Provider, 'countTokens' | 'embed'>> {
+    Partial<Pick<Provider, 'countTokens' | 'uses'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
   send(attempt: Attempt): Promise<Response>;
   /** Tests the connection in another way than by a list of models. Throws ProviderFault. */
@@ -60,7 +68,7 @@ interface ApiMethods
 export function apiProvider(
   kind: string,
   api: Api,
-  { send, read, countTokens, embed, probe, ...rest }: ApiMethods,
+  { send, read, countTokens, uses, probe, ...rest }: ApiMethods,
 ): Provider {
   return {
     kind,
@@ -78,9 +86,7 @@ export function apiProvider(
       countTokens === undefined
         ? null
         : withCredential(attempt.provider.credential, attempt.signal, () => countTokens(attempt)),
-    ...(embed !== undefined && {
-      embed: (attempt: Attempt) => withCredential(attempt.provider.credential, attempt.signal, () => embed(attempt)),
-    }),
+    ...(uses !== undefined && { uses: mapUses(uses, withoutCredential) }),
     countLocally: () => null,
     async probe(endpoint, signal) {
       const { credential } = endpoint;
@@ -94,6 +100,39 @@ export function apiProvider(
     }),
     ...rest,
   };
+}
+
+type SendUse = NonNullable<OtherUses[OtherUse]>;
+
+/** The same uses, each with another way to send. */
+export function mapUses(uses: OtherUses, change: (send: SendUse) => SendUse): OtherUses {
+  return Object.fromEntries(Object.entries(uses).map(([use, send]) => [use, change(send)]));
+}
+
+/** Sends once the credential is there; faults and ids do not contain it. */
+function withoutCredential(send: SendUse): SendUse {
+  return async (attempt) => {
+    const { credential } = attempt.provider;
+    const reply = await withCredential(credential, attempt.signal, () => send(attempt));
+    return hideInReply(reply, credential);
+  };
+}
+
+const USE_WORDS: Readonly<Record<OtherUse, string>> = {
+  embeddings: 'embeddings',
+  rerank: 'reranking',
+  moderation: 'moderation',
+  images: 'image generation',
+  speech: 'speech',
+  transcription: 'transcription',
+};
+
+/** Sends an attempt for anything but a message. Throws ProviderFault, also if the provider does not have it. */
+export async function sendFor(use: OtherUse, { uses }: Provider, attempt: Attempt): Promise<OtherReply> {
+  const send = uses?.[use];
+  if (send !== undefined) return await send(attempt);
+  const words = `model: the provider of this model has no ${USE_WORDS[use]}`;
+  throw new ProviderFault('rejected', words, { status: 400, isUnsupported: true });
 }
 
 type Choose = (upstreamModel: string, protocol: string | null) => Provider;
@@ -111,11 +150,9 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
   return {
     kind,
     submit: async (attempt) => chosen(attempt).submit(attempt),
-    async embed(attempt) {
-      const { embed } = chosen(attempt);
-      if (embed !== undefined) return embed(attempt);
-      throw new ProviderFault('rejected', 'model: the provider of this model has no embeddings', { status: 400 });
-    },
+    uses: Object.fromEntries(
+      OTHER_USES.map((use) => [use, async (attempt: Attempt) => sendFor(use, chosen(attempt), attempt)]),
+    ),
     countTokens: async (attempt) => chosen(attempt).countTokens(attempt),
     countLocally: () => null,
     addedBytesMax: (request, at) => known(at.upstreamModel, at.protocol)?.addedBytesMax?.(request, at) ?? 0,

@@ -2,7 +2,15 @@
 
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
-import type { JsonObject, MessageRequest, PlainDeltas, PricedTier, StreamEvent } from '../wire/wire.ts';
+import type {
+  JsonObject,
+  MessageRequest,
+  OtherUse,
+  PlainDeltas,
+  PricedTier,
+  StreamEvent,
+  Units,
+} from '../wire/wire.ts';
 import type { Abilities } from './abilities.ts';
 import type { OfferedModel } from './offered-models.ts';
 
@@ -54,10 +62,25 @@ export interface WholeReply {
   text: string;
   /** The text is the answer in the client's own protocol, and is sent as it is; absent: it is the message's JSON. */
   isNative?: true;
+  /** Units that the provider reported; absent: those of the request are billed. */
+  units?: Units;
+  upstreamRequestId: string | null;
+}
+
+/** An answer of bytes as they arrive, such as sound or the provider's own events. */
+export interface ByteReply {
+  form: 'bytes';
+  contentType: string;
+  /** `next` rejects with ProviderFault. */
+  chunks: AsyncIterator<Uint8Array>;
+  /** The counts that the provider has reported so far, in the form of a message's `usage`, and units; null: none. */
+  used(): { usage: JsonObject | null; units: Units | null };
   upstreamRequestId: string | null;
 }
 
 export type ProviderReply = { form: 'stream'; events: EventSource; upstreamRequestId: string | null } | WholeReply;
+/** To an attempt for anything but a message. */
+export type OtherReply = WholeReply | ByteReply;
 
 /** Events with backpressure: the provider is read only as fast as `next` is called. */
 export interface EventSource {
@@ -135,13 +158,16 @@ export interface TierPlace extends Pick<ProviderEndpoint, 'baseUrl' | 'region'> 
   protocol: string | null;
 }
 
+/** By the use of a model. */
+export type OtherUses = Readonly<Partial<Record<OtherUse, (attempt: Attempt) => Promise<OtherReply>>>>;
+
 /** A provider kind. Stateless: the attempt has everything about one provider. */
 export interface Provider {
   kind: string;
   /** Sends an attempt; resolves when the upstream has begun to answer. Throws ProviderFault. */
   submit(attempt: Attempt): Promise<ProviderReply>;
-  /** Sends an attempt for embeddings; absent: the kind has none. Throws ProviderFault. */
-  embed?(attempt: Attempt): Promise<WholeReply>;
+  /** Sends an attempt for anything but a message, by the use of the model; absent: the kind does not have it. Throws ProviderFault. */
+  uses?: OtherUses;
   /** The provider's token count of the prompt; null if it cannot count. Throws ProviderFault. */
   countTokens(attempt: Attempt): Promise<number | null>;
   /** The exact count without a request; null: the general estimate is used. */

@@ -11,13 +11,16 @@ import { sandbox } from './sandbox/sandbox.ts';
 import { vertex } from './vertex/vertex.ts';
 
 export { type Abilities, THINKING_TYPES } from './abilities.ts';
+export { sendFor } from './http-api.ts';
 export type { OfferedModel, OfferedRates } from './offered-models.ts';
 export { type ProbeResult, probeProvider, readOffer } from './probe-provider.ts';
 export {
   type Attempt,
+  type ByteReply,
   type EventReceiver,
   type EventSource,
   type FaultKind,
+  type OtherReply,
   type Provider,
   type ProviderEndpoint,
   ProviderFault,

@@ -18,6 +18,7 @@ export function encodeReply(reply: Reply, answer: AnswerTranslator | null): Enco
     if (answer === null || message === null) return { ...reply, body: text };
     return { ...reply, body: answer.message(exactBody({ text, body: message })) };
   }
+  if ('contentType' in body) return { ...reply, headers: { ...reply.headers, 'content-type': body.contentType }, body };
   if (answer === null) return { ...reply, body: new EncodedStream(body, MESSAGES) };
   const headers = { ...reply.headers, ...answer.streamHeaders };
   return { ...reply, headers, body: new EncodedStream(body, new AnswerStream(answer)) };

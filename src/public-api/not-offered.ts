@@ -66,8 +66,12 @@ export const NOT_OFFERED: readonly NotOffered[] = [
   { feature: 'Transcription is', vendor: 'openai', paths: ['/v1/audio'] },
   { feature: 'Video generation is', vendor: 'openai', paths: ['/v1/videos'] },
   { feature: 'Realtime is', vendor: 'openai', paths: ['/v1/realtime'] },
-  { feature: 'Moderation is', vendor: 'openai', paths: ['/v1/moderations', '/v1/chat/moderations'] },
-  { feature: 'Reranking is', vendor: 'openai', paths: ['/v1/rerank', '/v2/rerank'] },
+  {
+    feature: 'Moderation of conversations is',
+    vendor: 'openai',
+    paths: ['/v1/chat/moderations'],
+    instead: 'use /v1/moderations',
+  },
   { feature: 'Batches are', vendor: 'openai', paths: ['/v1/batches'], instead: 'send each request by itself' },
   { feature: 'Fine-tuning is', vendor: 'openai', paths: ['/v1/fine_tuning', '/v1/fine-tunes'] },
   { feature: 'Evaluations are', vendor: 'openai', paths: ['/v1/evals'] },
@@ -171,16 +175,14 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'use /v1/messages',
   },
   {
-    feature: 'Embeddings in Gemini’s format are',
+    feature: 'Older embeddings of Gemini’s API are',
     vendor: 'gemini',
     paths: [
-      '/v1beta/models/{model}:embedContent',
-      '/v1beta/models/{model}:batchEmbedContents',
       '/v1beta/models/{model}:asyncBatchEmbedContent',
       '/v1beta/models/{model}:embedText',
       '/v1beta/models/{model}:batchEmbedText',
     ],
-    instead: 'use /v1/embeddings',
+    instead: 'use batchEmbedContents',
   },
   {
     feature: 'Image and video generation is',
@@ -227,8 +229,10 @@ export const NOT_OFFERED: readonly NotOffered[] = [
 
 const OFFERED: Readonly<Record<Vendor, string>> = {
   messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
-  openai: 'POST /v1/chat/completions, /v1/responses, /v1/completions and /v1/embeddings, and GET /v1/models',
-  gemini: 'generateContent, streamGenerateContent and countTokens of /v1beta/models/{model}, and GET /v1beta/models',
+  openai:
+    'POST /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/rerank and /v1/moderations, and GET /v1/models',
+  gemini:
+    'generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents of /v1beta/models/{model}, and GET /v1beta/models',
 };
 
 const patterns = NOT_OFFERED.flatMap((row) =>

@@ -3,9 +3,10 @@
 import { lookup } from 'node:dns/promises';
 import { join } from 'node:path';
 import {
-  FailureCounter,
   KeyDirectory,
   keepGroups,
+  makePublicReads,
+  NetworkCounter,
   type Person,
   type PersonStore,
   personOfToken,
@@ -139,7 +140,7 @@ export async function makeGateway(
     modelLists,
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf),
-      failures: new FailureCounter(),
+      failures: new NetworkCounter(),
       agentTokens: agentTokenReader(vault),
     },
     ledger,
@@ -241,6 +242,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
       return found && { ...found, id: formatId('tok', found.id), personId: personOfToken(found) };
     },
     countFailure: (address) => gateway.authenticator.failures.count(address, gateway.clock.nowMs()),
+    publicReads: makePublicReads(),
     auditRows,
     accounts: stores.accounts,
     names: stores.names,

@@ -119,7 +119,7 @@ async function dropOld(run: Run): Promise<void> {
   await forgetBefore(run, 'payment_events', nowMs - bounds.paymentEventKeptMs);
   await forgetTraffic(run, nowMs);
   const { usageRetentionDays: days, journalRetentionMonths: months, eventRetentionDays } = run.settings();
-  await forgetBefore(run, 'incidents', nowMs - eventRetentionDays * DAY_MS);
+  await forgetBefore(run, 'incidents', nowMs - Math.max(eventRetentionDays, bounds.publicStatusDays) * DAY_MS);
   await forgetBefore(run, 'deliveries', nowMs - eventRetentionDays * DAY_MS);
   await forgetBefore(run, 'events', nowMs - eventRetentionDays * DAY_MS);
   if (days === null) return;

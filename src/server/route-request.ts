@@ -135,8 +135,12 @@ function answerElse(
     return run(asked, observers, (requestId) => answerMetrics(asked, requestId, admin, observers.metrics));
   if (path === WEBHOOK_PATH && webhook !== null)
     return run(asked, observers, (requestId) => webhook.answer(request, address, requestId), 'payment_event_failed');
-  if (path === '/' || path === CONSOLE_PATH)
-    return new Response(null, { status: 302, headers: { location: `${CONSOLE_PATH}/`, 'cache-control': 'no-store' } });
+  const page = path === CONSOLE_PATH ? '/' : path;
+  if (PAGES.has(page))
+    return new Response(null, {
+      status: 302,
+      headers: { location: `${CONSOLE_PATH}${page}`, 'cache-control': 'no-store' },
+    });
   // Without a host there is no whole URL, which the other routes need.
   if (!URL.canParse(request.url))
     return refuse(asked, observers, 'invalid_request', 'host: must be a host name, with an optional port');
@@ -176,9 +180,12 @@ async function keepOpen(connection: Connection, answer: () => Response | Promise
   return new Response(body, response);
 }
 
+/** Pages for everyone, which are within the console. */
+const PAGES: ReadonlySet<string> = new Set(['/', '/pricing', '/status']);
+
 function isForOperator(request: Request, path: string): boolean {
   // Browsers at the address of the service; API clients get a 404.
-  if (path === '/')
+  if (PAGES.has(path))
     return ['GET', 'HEAD'].includes(request.method) && /\btext\/html\b/.test(request.headers.get('accept') ?? '');
   if (path === METRICS_PATH || path === WEBHOOK_PATH || path === UNSUBSCRIBE_PATH) return true;
   return isWithin(path, ADMIN_PATH) || isWithin(path, CONSOLE_PATH) || path.startsWith(`${SCIM_PATH}/`);

@@ -55,12 +55,18 @@ export function incidentReads(on: SqlReader): IncidentReads {
   const columns = columnsAs(on, 'r', ['seq', 'account', 'beganAtMs', 'seenAtMs', 'endedAtMs'], ['name', 'document']);
   const rows = (rest: string) => on.prepare<IncidentTable>(`SELECT ${columns} FROM incidents r ${rest}`);
   const open = rows('WHERE r.ended_at_ms IS NULL ORDER BY r.seq LIMIT $1 OFFSET $2');
-  const ended = rows('WHERE r.ended_at_ms >= $1 ORDER BY r.ended_at_ms DESC, r.seq DESC LIMIT $2 OFFSET $3');
+  // Texts within the document have their quotes escaped.
+  const ended = rows(
+    'WHERE r.ended_at_ms >= $1 AND r.document LIKE $4 ORDER BY r.ended_at_ms DESC, r.seq DESC LIMIT $2 OFFSET $3',
+  );
   const page = (limit: number, ask: (skipped: number) => Promise<IncidentTable[]>) =>
     readPage(on, limit, ask, ({ seq }) => seq, readIncident);
   return {
     listOpenIncidents: () => page(bounds.incidentsOpenMax, (skipped) => open(bounds.incidentsOpenMax, skipped)),
-    listEndedIncidents: (sinceMs, limit) => page(limit, (skipped) => ended(sinceMs, limit, skipped)),
+    listEndedIncidents: (sinceMs, limit, kind) =>
+      page(limit, (skipped) =>
+        ended(sinceMs, limit, skipped, kind === undefined ? '%' : `%"kind":${JSON.stringify(kind)}%`),
+      ),
   };
 }
 

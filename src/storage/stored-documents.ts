@@ -5,6 +5,7 @@ import type {
   AccessToken,
   Account,
   AgentClient,
+  Consent,
   DirectoryGroup,
   Identity,
   Key,
@@ -211,6 +212,7 @@ const person = object<Person>({
   disabledBy: optional(nullable(words('directory', 'account', 'installation'))),
   madeBy: text,
   tags: optional(tags),
+  consents: optional(list(object<Consent>({ version: text, atMs: whole, address: text }))),
   createdAtMs: whole,
 });
 

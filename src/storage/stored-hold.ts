@@ -18,7 +18,7 @@ import {
   whole,
   words,
 } from './document-shape.ts';
-import { outcome, period, usageSource } from './usage-details.ts';
+import { endpoint, outcome, period, unitCounts, usageSource } from './usage-details.ts';
 
 export interface HoldsTable {
   request_id: string;
@@ -88,6 +88,8 @@ const usageRecord = object<Omit<UsageRecord, 'totalsLackGroup'>>({
   session: nullable(text),
   agent: nullable(text),
   tagSet: nullable(whole),
+  endpoint: optional(endpoint),
+  units: optional(object<NonNullable<UsageRecord['units']>>({ counts: unitCounts, image: nullable(text) })),
 });
 
 type StoredHold = Omit<HoldRow, 'unreadable'> & { v: typeof VERSION };

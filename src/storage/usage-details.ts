@@ -1,6 +1,7 @@
 // The part of a usage record that has no column, as JSON: a list without names, because every message stores one.
 
 import type { AttemptRecord, SpendingReading, UsageMeters, UsageRecord } from '../ledger/ledger.ts';
+import type { UnitCounts } from '../wire/wire.ts';
 import {
   list,
   map,
@@ -21,6 +22,8 @@ export interface Details {
   others: Others;
   /** Absent: nobody above the account, which paid, and nobody's key. */
   chain?: readonly [above: readonly number[], payer: number, person: number | null];
+  /** Absent: a message. */
+  use?: readonly [endpoint: NonNullable<UsageRecord['endpoint']>, counts: UnitCounts, image: string | null];
 }
 type Others = [
   provider: string | null,
@@ -57,6 +60,17 @@ type Reading = [limit: number, period: SpendingReading['period'], before: number
 export const outcome = words('completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed');
 export const usageSource = words('reported', 'estimated', 'none');
 export const period = words('total', 'day', 'week', 'month');
+export const endpoint = words('embeddings', 'rerank', 'moderation', 'images', 'speech', 'transcription');
+export const unitCounts = object<UnitCounts>({
+  input_audio_tokens: optional(whole),
+  output_audio_tokens: optional(whole),
+  input_image_tokens: optional(whole),
+  output_image_tokens: optional(whole),
+  images: optional(whole),
+  characters: optional(whole),
+  seconds: optional(whole),
+  searches: optional(whole),
+});
 const reading = tuple<Reading>([whole, period, whole, whole]);
 const attempt = tuple<Attempt>([
   text,
@@ -91,6 +105,7 @@ export const detailsShape = object<Details>({
     OTHERS_LEAST,
   ),
   chain: optional(tuple<NonNullable<Details['chain']>>([list(whole), whole, nullable(whole)])),
+  use: optional(tuple<NonNullable<Details['use']>>([endpoint, unitCounts, nullable(text)])),
 });
 
 export function writeDetails(record: UsageRecord): string {
@@ -114,6 +129,8 @@ export function writeDetails(record: UsageRecord): string {
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
   const { above, payer, person } = record;
   if (above.length > 0 || person !== null) details.chain = [above, payer, person];
+  const { endpoint: use, units } = record;
+  if (use !== undefined) details.use = [use, units?.counts ?? {}, units?.image ?? null];
   return JSON.stringify(details);
 }
 
@@ -154,13 +171,15 @@ type DetailsOf = Pick<
   | 'person'
   | 'tags'
   | 'agent'
+  | 'endpoint'
+  | 'units'
 >;
 
 /** For a record whose details cannot be read. */
 export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
 
 /** `account`: that of the record. */
-export function readDetails({ firstTokenMs, others, chain }: Details, account: number): DetailsOf {
+export function readDetails({ firstTokenMs, others, chain, use }: Details, account: number): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error = null, tags = {}, agent = null] = later;
   const [above, payer, person] = chain ?? [[], account, null];
@@ -182,7 +201,13 @@ export function readDetails({ firstTokenMs, others, chain }: Details, account: n
     above,
     payer,
     person,
+    ...(use !== undefined && readUse(use)),
   };
+}
+
+function readUse([endpoint, counts, image]: NonNullable<Details['use']>): Pick<UsageRecord, 'endpoint' | 'units'> {
+  const hasUnits = Object.keys(counts).length > 0;
+  return { endpoint, ...(hasUnits && { units: { counts, image } }) };
 }
 
 function readAttempt([provider, model, credential, result, status, reason, startedMs, ms]: Attempt): AttemptRecord {
@@ -200,7 +225,18 @@ function readReading(stored: Reading | null): SpendingReading | null {
 }
 
 /** As development versions wrote it. The earliest have no meters and no admission time. */
-type LaterMembers = 'admittedMs' | 'meters' | 'planPaid' | 'error' | 'tags' | 'agent' | 'above' | 'payer' | 'person';
+type LaterMembers =
+  | 'admittedMs'
+  | 'meters'
+  | 'planPaid'
+  | 'error'
+  | 'tags'
+  | 'agent'
+  | 'above'
+  | 'payer'
+  | 'person'
+  | 'endpoint'
+  | 'units';
 type EarlyDetails = Omit<DetailsOf, LaterMembers> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };

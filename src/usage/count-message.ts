@@ -208,6 +208,16 @@ export class MessageCounter {
     this.#stopReason ??= 'unusable';
   }
 
+  /** The provider begins an answer that has no events. */
+  observeBegin(): void {
+    this.#started = true;
+  }
+
+  /** Counts what the provider reported for such an answer before it broke off. */
+  observeUsage(usage: JsonObject | null): void {
+    if (usage !== null) this.#takeUsage(usage);
+  }
+
   /** Counts deltas that are not parsed. */
   observePlain(deltas: PlainDeltas): void {
     this.#contentSeen = true;

@@ -1,6 +1,7 @@
 // A parsed message request. Keeps the client's text, so that a provider of the same protocol gets it byte for byte.
 
 import { TurnpikeError } from '../errors.ts';
+import type { Units } from './units.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -15,7 +16,41 @@ export interface MemberSpan {
 }
 
 /** The protocol of the original request, before translation to Messages. */
-export type Protocol = 'messages' | 'chat-completions' | 'completions' | 'responses' | 'gemini' | 'embeddings';
+export type Protocol =
+  | 'messages'
+  | 'chat-completions'
+  | 'completions'
+  | 'responses'
+  | 'gemini'
+  | 'embeddings'
+  | 'rerank'
+  | 'moderations'
+  | 'images'
+  | 'speech'
+  | 'transcription';
+
+/** Uses of models. */
+export const SERVES = ['messages', 'embeddings', 'rerank', 'moderation', 'images', 'speech', 'transcription'] as const;
+export type Serves = (typeof SERVES)[number];
+
+/** Uses other than messages. */
+export type OtherUse = Exclude<Serves, 'messages'>;
+export const OTHER_USES: readonly OtherUse[] = SERVES.filter((use) => use !== 'messages');
+
+/** Protocols for anything but messages. */
+const USES_OF_PROTOCOLS: Readonly<Partial<Record<Protocol, OtherUse>>> = {
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+  moderations: 'moderation',
+  images: 'images',
+  speech: 'speech',
+  transcription: 'transcription',
+};
+
+/** The use of a model that a request of this protocol asks for. */
+export function servesOf(protocol: Protocol): Serves {
+  return USES_OF_PROTOCOLS[protocol] ?? 'messages';
+}
 
 /** A body in the client's own protocol. A provider kind of that protocol gets it instead of the message. */
 export interface NativeBody {
@@ -51,6 +86,8 @@ export interface MessageRequest {
   native: NativeBody | null;
   /** The end user and the conversation that a translated request names. Absent: none. */
   named?: { user: string | null; session: string | null };
+  /** The most units that a request for anything but a message may use. Absent: none. */
+  units?: Units;
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;
@@ -127,6 +164,8 @@ export interface TokenCounts {
   cacheWrite5m: number;
   cacheWrite1h: number;
   webSearches: number;
+  /** Absent: none. */
+  units?: Units;
 }
 
 export const NO_TOKENS: Readonly<TokenCounts> = Object.freeze({

@@ -30,11 +30,16 @@ export {
   type MessageRequest,
   type NativeBody,
   NO_TOKENS,
+  OTHER_USES,
+  type OtherUse,
   objectOf,
   type Protocol,
   parseJson,
   promptTokens,
   type ReceivedBody,
+  SERVES,
+  type Serves,
+  servesOf,
   sizeOf,
   type TokenCounts,
   textOf,
@@ -70,3 +75,4 @@ export {
   signatureOfChatCall,
   UNSIGNED_THOUGHT,
 } from './thought-signatures.ts';
+export { UNITS, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';

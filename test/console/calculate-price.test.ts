@@ -119,6 +119,7 @@ describe('an inconsistent record', () => {
     cache_read_input_tokens: 0,
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     web_searches: 0,
+    units: {},
     rates: { multiplier: '0.333333', input: '3', output: '15' },
     cost: '0.00015',
   };

@@ -4,10 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { timeCode } from '../contract/sign-in/browser.ts';
+import { invite, timeCode } from '../contract/sign-in/browser.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
+import { findFaultsOfLooks, findScript } from './find-faults.ts';
 import { visit } from './open-console.ts';
+import { walkerFor } from './walk-pages.ts';
 
 const EMAIL = 'ada@example.com';
 const PASSWORD = 'a bridge of seven arches';
@@ -226,3 +228,101 @@ test.skipIf(chromium === null)(
     expect(visitor.problems).toEqual([]);
   },
 );
+
+test.skipIf(chromium === null)(
+  'a user agrees to the terms with an invitation, and again before any page opens when the version changes',
+  async () => {
+    const set = (settings: object) => turnpike.admin('POST', '/apply', { document: { settings } });
+    const terms = { terms_of_service: 'Be kind.', privacy_policy: 'https://example.com/privacy' };
+    await set({ ...terms, terms_version: '2026-11' });
+    const { id, secret } = await invite(turnpike, 'kay@example.com', 'viewer');
+    await using visitor = await visit({ url: turnpike.url });
+    const { page } = visitor;
+    const walker = walkerFor(page, turnpike.url);
+    await visitor.goTo(`/invitation#${secret}`);
+    await page.getByLabel('Your name').fill('Alan Kay');
+    await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    const agreement = page.getByRole('checkbox', { name: 'I agree to the terms of service and the privacy policy' });
+    await agreement.waitFor();
+    const linkTo = (name: string) => page.getByRole('main').getByRole('link', { name, exact: true }).first();
+    expect(await linkTo('privacy policy').getAttribute('href')).toBe('https://example.com/privacy');
+    expect(await linkTo('terms of service').getAttribute('href')).toBe('/console/terms');
+    const create = page.getByRole('button', { name: 'Create account and sign in' });
+    await create.click();
+    expect(await agreement.evaluate((box: HTMLInputElement) => box.validity.valueMissing)).toBe(true);
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    await agreement.check();
+    await create.click();
+    await page.getByRole('button', { name: 'User menu' }).getByText('Alan Kay').waitFor();
+
+    await set({ ...terms, terms_version: '2026-12' });
+    await page.evaluate(() => document.querySelector<HTMLElement>('a[href$="/people"]')?.click());
+    await heading(page, 'Agree to the terms');
+    await page.getByText('read version 2026-12 of the terms').waitFor();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    expect(await page.getByRole('link', { name: 'Users', exact: true }).count()).toBe(0);
+    await set({ ...terms, terms_version: '2027-01' }); // while the user reads
+    await agreement.check();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('The terms have the version "2027-01" by now').waitFor();
+    await page.getByText('read version 2027-01 of the terms').waitFor();
+    expect(await agreement.isChecked()).toBe(false);
+    await agreement.check();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await heading(page, 'Users');
+    await page.getByRole('table', { name: 'Users' }).getByRole('button', { name: 'Alan Kay' }).click();
+    for (const version of ['2026-11', '2027-01'])
+      await page.getByRole('dialog').getByText(`Agreed to version ${version} of the terms`).waitFor();
+    expect((await turnpike.admin('GET', `/people/${id}`))['consents']).toMatchObject([
+      { version: '2026-11', address: '127.0.0.1' },
+      { version: '2027-01' },
+    ]);
+    await set({});
+    expect(visitor.problems.filter((problem) => !problem.includes('403') && !problem.includes('409'))).toEqual([]);
+  },
+);
+
+const HOSTILE = '<img src=x onerror="window.ran=1"> [here](javascript:window.ran=1) ![it](https://evil.example/i.png)';
+
+test.skipIf(chromium === null)('everyone sees the pages that the operator made public, and no other', async () => {
+  const set = (settings: object) => turnpike.admin('POST', '/apply', { document: { settings } });
+  await using visitor = await visit({ url: turnpike.url });
+  const { page } = visitor;
+  const walker = walkerFor(page, turnpike.url);
+  await page.goto(`${turnpike.url}/pricing`);
+  await heading(page, 'Page not found');
+  await set({
+    ...{ landing_title: 'Every model, one key', landing_text: `Acme has **all** of them. ${HOSTILE}` },
+    ...{ landing_links: ['Documentation: https://example.com/docs'], support_address: 'help@example.com' },
+    ...{ public_models: 'on', public_status: 'on', public_group: 'sandbox', privacy_policy: HOSTILE },
+  });
+  const faults: Record<string, string[]> = {};
+  const check = async (name: string) => {
+    await heading(page, name);
+    await walker.settle();
+    const found = [...(await findFaultsOfLooks(page, walker)), ...(await findScript(page))];
+    if (found.length > 0) faults[name] = found;
+  };
+  await page.goto(turnpike.url);
+  await check('Every model, one key');
+  expect(await page.getByRole('link', { name: 'Documentation' }).getAttribute('href')).toBe('https://example.com/docs');
+  expect(await page.getByRole('link', { name: 'here', exact: true }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Models and prices' }).click();
+  await check('Models and prices');
+  const models = page.getByRole('table', { name: 'Sandbox models' });
+  expect(await models.getByRole('row', { name: /sandbox-echo/ }).textContent()).toContain('$1.00$5.00');
+  await page.getByRole('searchbox', { name: 'Model' }).fill('no such model');
+  await page.getByText('No matching models').waitFor();
+  await page.getByRole('link', { name: 'Status' }).click();
+  await check('Status');
+  await page.getByText('All models are working').waitFor();
+  await page.goto(`${turnpike.url}/status`);
+  await heading(page, 'Status');
+  await visitor.goTo('/privacy');
+  await check('Privacy policy');
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await check('Sign in');
+  await set({});
+  expect(faults).toEqual({});
+  expect(visitor.problems.filter((problem) => !problem.includes('404') && !problem.includes('401'))).toEqual([]);
+});

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FailureCounter, KeyDirectory, type KeyTerms, TagSets } from '../../src/accounts/accounts.ts';
+import { KeyDirectory, type KeyTerms, NetworkCounter, TagSets } from '../../src/accounts/accounts.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { CatalogHolder, firstDocuments } from '../../src/catalog/catalog.ts';
 import {
@@ -55,7 +55,7 @@ export async function startCountedService(): Promise<CountedService> {
   const gateway: Gateway = {
     catalog: () => holder.current,
     modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
-    authenticator: { keys: new KeyDirectory(stores.accounts, (secret) => [secret]), failures: new FailureCounter() },
+    authenticator: { keys: new KeyDirectory(stores.accounts, (secret) => [secret]), failures: new NetworkCounter() },
     ledger,
     providers: providerKinds,
     running: new RunningMessages(),

@@ -14,6 +14,11 @@ const capabilityLabels: Readonly<Record<ModelShape['capabilities'][number], stri
   web_search: 'Web search',
   prompt_caching: 'Prompt caching',
   embeddings: 'Embeddings',
+  rerank: 'Reranking',
+  moderation: 'Moderation',
+  image_generation: 'Image generation',
+  speech: 'Speech',
+  transcription: 'Transcription',
 };
 
 export function Capabilities({ model: { capabilities } }: { model: ModelShape }) {

@@ -28,6 +28,8 @@ interface PriceFields extends RateFields, Record<TierName, RateFields> {
   /** Not edited: the rates that tiers have for long prompts. */
   longOfTiers: Partial<Record<TierName, object>>;
   web_search_per_thousand: string;
+  /** Not edited. */
+  units: NonNullable<WrittenPrice['units']> | null;
 }
 
 interface RouteFields {
@@ -50,7 +52,7 @@ export interface ModelFields {
   display_name: string;
   aliases: string[];
   /** Not edited, like `price_changes`. */
-  serves: 'messages' | 'embeddings';
+  serves: WrittenModel['serves'];
   price_changes: readonly object[];
   isListed: boolean;
   price: PriceFields;
@@ -73,6 +75,7 @@ const blankPrice: PriceFields = {
   ultrafast: blankRates,
   longOfTiers: {},
   web_search_per_thousand: '',
+  units: null,
 };
 let routeCount = 0;
 
@@ -166,6 +169,7 @@ function fieldsOfPrice(price: WrittenPrice): PriceFields {
     ...ofTiers((tier) => (tier === null ? blankRates : fieldsOfRates(tier))),
     longOfTiers: Object.fromEntries(longs.filter(([, long]) => long !== undefined)),
     web_search_per_thousand: search ?? '',
+    units: price.units ?? null,
   };
 }
 
@@ -220,6 +224,7 @@ function documentOfPrice(price: PriceFields): object {
       TIERS.filter((name) => price.hasTier[name]).map((name) => [name, documentOfTier(price, name)]),
     ),
     web_search_per_thousand: textOrNull(price.web_search_per_thousand),
+    ...(price.units !== null && { units: price.units }),
   };
 }
 

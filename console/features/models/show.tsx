@@ -212,8 +212,30 @@ function partsOf(price: ModelShape['price']): PricePart[] {
       : RATES.map((name) => ({ label: `${rateLabels[name]}, long context`, rate: long[name] }))),
     ...TIERS.flatMap((tier) => partsOfTier(price[tier], tierLabels[tier].toLowerCase())),
     ...(search === undefined ? [] : [{ label: 'Web search, per thousand', rate: search }]),
+    ...partsOfUnits(price.units ?? {}),
   ];
 }
+
+function partsOfUnits({ per_image: images, ...rates }: NonNullable<ModelShape['price']['units']>): PricePart[] {
+  const rows = typeof images === 'string' ? { '*': images } : (images ?? {});
+  return [
+    ...Object.entries(rates).map(([name, rate]) => ({
+      label: unitLabels[name as keyof typeof unitLabels],
+      rate: String(rate),
+    })),
+    ...Object.entries(rows).map(([kind, rate]) => ({ label: kind === '*' ? 'Image' : `Image, ${kind}`, rate })),
+  ];
+}
+
+const unitLabels = {
+  audio_input: 'Audio input',
+  audio_output: 'Audio output',
+  image_input: 'Image input',
+  image_output: 'Image output',
+  per_million_characters: 'Characters, per million',
+  per_hour: 'Sound, per hour',
+  per_thousand_searches: 'Searches, per thousand',
+} as const;
 
 function partsOfTier(tier: ModelShape['price']['fast'], label: string): PricePart[] {
   if (tier === undefined) return [];

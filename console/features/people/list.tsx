@@ -2,11 +2,12 @@
 
 import { Anchor, Badge, Box, Code, Drawer, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import type { PersonShape } from '../../../src/admin-api/shapes.ts';
+import type { ListedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
+import { useSignInOptions } from '../../installation.tsx';
 import { roleLabels, roleTexts } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
@@ -80,19 +81,34 @@ export function PersonList() {
   );
 }
 
-function useColumns(rows: readonly PersonShape[], open: (person: PersonShape) => void): Column<PersonShape>[] {
+function useColumns(
+  rows: readonly ListedPersonShape[],
+  open: (person: PersonShape) => void,
+): Column<ListedPersonShape>[] {
   const me = useMe();
   const names = useNames(rows.map(({ account }) => ({ account, key: null })));
-  const account: Column<PersonShape> = {
+  const version = useSignInOptions()?.terms?.version ?? null;
+  const account: Column<ListedPersonShape> = {
     name: 'account',
     label: 'Account',
     from: 'md',
     show: (row) => (row.account === null ? 'Entire installation' : names.account(row.account)),
   };
+  const consent: Column<ListedPersonShape> = {
+    name: 'consent',
+    label: 'Agreed to terms',
+    from: 'lg',
+    show: ({ consents }) => {
+      const last = consents.at(-1);
+      if (last === undefined) return <Hint>Never</Hint>;
+      return last.version === version ? 'Yes' : `Version ${last.version}`;
+    },
+  };
   return [
     { name: 'name', label: 'Name', show: (row) => <NameCell row={row} isSelf={row.id === me.id} open={open} /> },
     { name: 'role', label: 'Role', from: 'sm', show: ({ role }) => roleLabels[role] },
     ...(seesInstallation(me) ? [account] : []),
+    ...(seesInstallation(me) && version !== null ? [consent] : []),
     { name: 'status', label: 'Status', show: (row) => <StatusCell row={row} /> },
     { name: 'since', label: 'Created', from: 'lg', show: (row) => <When at={row.created_at} /> },
   ];
@@ -166,7 +182,7 @@ interface Linking {
   error: unknown;
 }
 
-function UserDetails({ person, linking }: { person: PersonShape; linking: Linking }) {
+function UserDetails({ person, linking }: { person: ListedPersonShape; linking: Linking }) {
   const me = useMe();
   const isSelf = me.id === person.id;
   const mayChange = assignableRoles(me.role).includes(person.role);
@@ -196,7 +212,7 @@ function UserDetails({ person, linking }: { person: PersonShape; linking: Linkin
   );
 }
 
-function Facts({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
+function Facts({ person, isSelf }: { person: ListedPersonShape; isSelf: boolean }) {
   const names = useNames([{ account: person.account, key: null }]);
   const actorName = useActors([person.made_by]);
   return (
@@ -218,6 +234,11 @@ function Facts({ person, isSelf }: { person: PersonShape; isSelf: boolean }) {
       </Text>
       <LinkNote person={person} />
       <DirectoryNote person={person} />
+      {person.consents.map(({ version, at, address }) => (
+        <Hint size="xs" className="wrap" key={`${version} ${at}`}>
+          {`Agreed to version ${version} of the terms,`} <When at={at} />, {address}
+        </Hint>
+      ))}
       <Hint size="xs">
         {'Invited by'} {actorName(person.made_by)}, <When at={person.created_at} />
       </Hint>

@@ -1,9 +1,9 @@
 // The content blocks of a turn. All content is untrusted: responses are shown as Markdown, all other text as text.
 
 import { Badge, Box, Code, Group, Image, Stack, Text } from '@mantine/core';
+import { MarkdownText } from '../../parts/markdown.tsx';
 import { Hint } from '../../parts/page.tsx';
 import type { Answer, Block } from './answer.ts';
-import { MarkdownText } from './markdown.tsx';
 
 export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   const last = answer.blocks.length - 1;

@@ -4,14 +4,22 @@
 import type { UsageShape } from '../../../src/admin-api/shapes.ts';
 import { printDecimal, readDecimal } from '../../figures.ts';
 
-type PricePart = 'input' | 'cache_read' | 'cache_write_5m' | 'cache_write_1h' | 'output' | 'web_search';
+type PricePart =
+  | 'input'
+  | 'cache_read'
+  | 'cache_write_5m'
+  | 'cache_write_1h'
+  | 'output'
+  | 'web_search'
+  | keyof UsageShape['units'];
+type Per = 'million' | 'thousand' | 'hour' | 'one';
 
 export interface PriceLine {
   part: PricePart;
   count: number;
   /** USD per `per`. */
   rate: string;
-  per: 'million' | 'thousand';
+  per: Per;
   /** USD, exact. */
   amount: string;
 }
@@ -35,7 +43,14 @@ export interface PriceCalculation {
 /** The counts, rates and cost of a usage record. */
 export type Priced = Pick<
   UsageShape,
-  'input_tokens' | 'output_tokens' | 'cache_read_input_tokens' | 'cache_creation' | 'web_searches' | 'rates' | 'cost'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'cache_read_input_tokens'
+  | 'cache_creation'
+  | 'web_searches'
+  | 'units'
+  | 'rates'
+  | 'cost'
 >;
 
 const RATE_DIGITS = 18; // as many as a rate after a multiplier may have
@@ -45,7 +60,8 @@ const SUM_DIGITS = RATE_DIGITS + COUNT_DIGITS;
 const UNITS_DIGITS = SUM_DIGITS + MULTIPLIER_DIGITS;
 const NANO_DIGITS = 9;
 const UNITS_PER_NANO = 10n ** BigInt(UNITS_DIGITS - NANO_DIGITS);
-const SEARCHES_TO_MILLION = 1_000n; // search rates are per thousand
+/** Ninths of a count in millionths of what its rate is for: a second is 2,500 of an hour. */
+const NINTHS: Readonly<Record<Per, bigint>> = { million: 9n, thousand: 9_000n, hour: 2_500n, one: 9_000_000n };
 
 /** Null if the record has no rates, or lacks one for something that was used. */
 export function calculatePrice(record: Priced): PriceCalculation | null {
@@ -55,26 +71,26 @@ export function calculatePrice(record: Priced): PriceCalculation | null {
   if (multiplier === null || cost === null) return null;
   const lines: PriceLine[] = [];
   let sum = 0n;
-  for (const { part, count, rateName } of countsOf(record)) {
+  for (const { part, count, rateName, per } of countsOf(record)) {
     if (count === 0) continue;
     const rate = readDecimal(record.rates[rateName], RATE_DIGITS);
+    if (rate === null && part in record.units) continue; // a unit without a rate costs nothing
     if (rate === null) return null;
-    const isSearch = part === 'web_search';
-    const amount = BigInt(count) * rate * (isSearch ? SEARCHES_TO_MILLION : 1n);
-    sum += amount;
+    const ninths = BigInt(count) * rate * NINTHS[per];
+    sum += ninths;
     lines.push({
       part,
       count,
       rate: printDecimal(rate, RATE_DIGITS),
-      per: isSearch ? 'thousand' : 'million',
-      amount: printDecimal(amount, SUM_DIGITS),
+      per,
+      amount: printDecimal(wholeOf(ninths), SUM_DIGITS),
     });
   }
-  const units = sum * multiplier;
+  const units = wholeOf(sum * multiplier);
   const nano = (units + UNITS_PER_NANO - 1n) / UNITS_PER_NANO;
   return {
     lines,
-    sum: printDecimal(sum, SUM_DIGITS),
+    sum: printDecimal(wholeOf(sum), SUM_DIGITS),
     multiplier: printDecimal(multiplier, MULTIPLIER_DIGITS),
     beforeRounding: printDecimal(units, UNITS_DIGITS),
     afterRounding: printDecimal(nano, NANO_DIGITS),
@@ -84,15 +100,43 @@ export function calculatePrice(record: Priced): PriceCalculation | null {
   };
 }
 
+/** Rounded up: only amounts of seconds need it. */
+function wholeOf(ninths: bigint): bigint {
+  return (ninths + 8n) / 9n;
+}
+
+/** The rates of units, and those of text for tokens without one of their own. */
+const UNIT_RATES: readonly [part: keyof UsageShape['units'], rateName: string, per: Per, text?: string][] = [
+  ['input_audio_tokens', 'audio_input', 'million', 'input'],
+  ['input_image_tokens', 'image_input', 'million', 'input'],
+  ['output_audio_tokens', 'audio_output', 'million', 'output'],
+  ['output_image_tokens', 'image_output', 'million', 'output'],
+  ['images', 'per_image', 'one'],
+  ['characters', 'per_million_characters', 'million'],
+  ['seconds', 'per_hour', 'hour'],
+  ['searches', 'per_thousand_searches', 'thousand'],
+];
+
+interface Counted {
+  part: PricePart;
+  count: number;
+  rateName: string;
+  per: Per;
+}
+
 /** Input first, then output. */
-function countsOf(record: Priced): { part: PricePart; count: number; rateName: string }[] {
+function countsOf(record: Priced): Counted[] {
   const { ephemeral_5m_input_tokens: shortWrites, ephemeral_1h_input_tokens: longWrites } = record.cache_creation;
+  const { units, rates } = record;
   return [
-    { part: 'input', count: record.input_tokens, rateName: 'input' },
-    { part: 'cache_read', count: record.cache_read_input_tokens, rateName: 'cache_read' },
-    { part: 'cache_write_5m', count: shortWrites, rateName: 'cache_write_5m' },
-    { part: 'cache_write_1h', count: longWrites, rateName: 'cache_write_1h' },
-    { part: 'output', count: record.output_tokens, rateName: 'output' },
-    { part: 'web_search', count: record.web_searches, rateName: 'web_search_per_thousand' },
+    { part: 'input', count: record.input_tokens, rateName: 'input', per: 'million' },
+    { part: 'cache_read', count: record.cache_read_input_tokens, rateName: 'cache_read', per: 'million' },
+    { part: 'cache_write_5m', count: shortWrites, rateName: 'cache_write_5m', per: 'million' },
+    { part: 'cache_write_1h', count: longWrites, rateName: 'cache_write_1h', per: 'million' },
+    { part: 'output', count: record.output_tokens, rateName: 'output', per: 'million' },
+    { part: 'web_search', count: record.web_searches, rateName: 'web_search_per_thousand', per: 'thousand' },
+    ...UNIT_RATES.map(([part, rateName, per, text]): Counted => {
+      return { part, count: units[part] ?? 0, rateName: rateName in rates ? rateName : (text ?? rateName), per };
+    }),
   ];
 }

@@ -193,6 +193,7 @@ export function usageCsvColumns(isInstallation: boolean): CsvColumn<UsageShape>[
     ...(isInstallation ? plain('provider_cost', 'margin') : []),
     ...['tier', 'multiplier', 'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'].map(rateColumn),
     rateColumn('web_search_per_thousand'),
+    ...plain('endpoint', 'image'),
     { name: 'attempts', value: (row) => row.attempts.length },
     ...plain('admitted_ms', 'first_token_ms', 'latency_ms'),
     { name: 'balance_before', value: (row) => row.meters?.balance?.before },

@@ -31,11 +31,19 @@ const partLabels = {
   cache_write_1h: 'Cache write (1 hour)',
   output: 'Output',
   web_search: 'Web searches',
-};
+  input_audio_tokens: 'Audio input',
+  output_audio_tokens: 'Audio output',
+  input_image_tokens: 'Image input',
+  output_image_tokens: 'Image output',
+  images: 'Images',
+  characters: 'Characters',
+  seconds: 'Seconds of sound',
+  searches: 'Searches',
+} as const;
 
-const unitLabels = { million: '/ M', thousand: '/ K' };
+const unitLabels = { million: '/ M', thousand: '/ K', hour: '/ hour', one: 'each' };
 
-const unitTitles = { million: 'per million tokens', thousand: 'per thousand searches' };
+const unitTitles = { million: 'per million', thousand: 'per thousand', hour: 'per hour', one: 'each' };
 
 export function RequestPrice({ receipt }: { receipt: ReceiptShape }) {
   const price = calculatePrice(receipt);

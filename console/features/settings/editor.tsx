@@ -12,7 +12,16 @@ import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { leave, useUnsavedEdits } from '../../unsaved.ts';
 import type { CatalogDocument, CatalogEdit } from '../catalog/changes.ts';
 import { type Review, ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
-import { readSetting, settingName, settingText, shownSetting, textOfSetting, unitNames, unitOf } from './values.ts';
+import {
+  isLongText,
+  readSetting,
+  settingName,
+  settingText,
+  shownSetting,
+  textOfSetting,
+  unitNames,
+  unitOf,
+} from './values.ts';
 
 export function SettingEditor({ setting }: { setting: SettingShape }) {
   const [isOpen, dialog] = useDisclosure(false);
@@ -93,8 +102,8 @@ function SettingForm({ setting, apply, onCancel }: SettingFormProps) {
           <NativeSelect {...field} data={setting.options} />
         ) : setting.name === 'installation_logo' ? (
           <LogoField value={text} error={fault} onChange={setText} />
-        ) : setting.name === 'recharge_instructions' || setting.name.startsWith('email_domains') ? (
-          <Textarea {...field} autosize minRows={3} placeholder="None" />
+        ) : isLongText(setting) || setting.name.startsWith('email_domains') ? (
+          <Textarea {...field} autosize minRows={3} maxRows={20} placeholder="None" />
         ) : (
           <TextInput
             {...field}

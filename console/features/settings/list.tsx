@@ -150,7 +150,7 @@ function SettingValue({ setting }: { setting: SettingShape }) {
   if (setting.name === 'installation_logo' && typeof setting.value === 'string')
     return <Image src={setting.value} alt="Logo" h={28} w="auto" maw={120} fit="contain" />;
   return (
-    <Text size="sm" fw={600} ta="right" className="wrap" style={{ whiteSpace: 'pre-line' }}>
+    <Text size="sm" fw={600} ta="right" className="wrap" lineClamp={6} style={{ whiteSpace: 'pre-line' }}>
       {shownSetting(setting, setting.value)}
     </Text>
   );

@@ -8,6 +8,15 @@ const settingNames = {
   installation_logo: 'Logo',
   support_address: 'Support address',
   recharge_instructions: 'How to add credit',
+  terms_version: 'Version of the terms',
+  terms_of_service: 'Terms of service',
+  privacy_policy: 'Privacy policy',
+  landing_title: 'Landing page: title',
+  landing_text: 'Landing page: text',
+  landing_links: 'Landing page: links',
+  public_models: 'Models and prices',
+  public_status: 'Status',
+  public_group: 'Group of public pages',
   vendor_prefixes: 'Accepted header prefixes',
   hidden_from_accounts: 'Hidden from accounts',
   output_tranche_tokens: 'Hold extension size',
@@ -72,6 +81,8 @@ const settingNames = {
 export const sectionTitles = {
   installation: 'Installation',
   customers: 'What accounts see',
+  terms: 'Terms and consent',
+  public: 'Public pages',
   signIn: 'Sign-in',
   people: 'Sign-up',
   payments: 'Payments',
@@ -129,6 +140,15 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   installation_logo: 'installation',
   support_address: 'installation',
   recharge_instructions: 'installation',
+  terms_version: 'terms',
+  terms_of_service: 'terms',
+  privacy_policy: 'terms',
+  landing_title: 'public',
+  landing_text: 'public',
+  landing_links: 'public',
+  public_models: 'public',
+  public_status: 'public',
+  public_group: 'public',
   hidden_from_accounts: 'customers',
   vendor_prefixes: 'address',
   output_tranche_tokens: 'streams',
@@ -190,6 +210,13 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   provider_bill_difference_usd: 'bills',
 };
 
+/** Settings whose texts have several lines. */
+const longTexts = ['recharge_instructions', 'terms_of_service', 'privacy_policy', 'landing_text'];
+
+export function isLongText({ name }: Pick<SettingShape, 'name'>): boolean {
+  return longTexts.includes(name);
+}
+
 /** A setting that is not in this list belongs to "Other". */
 export function settingSection({ name }: Pick<SettingShape, 'name'>): SettingSection {
   return sectionOf[name] ?? 'other';
@@ -224,7 +251,7 @@ export function settingText({ description }: Pick<SettingShape, 'description'>):
 export function shownSetting({ name }: Pick<SettingShape, 'name'>, value: Value): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
-  if (name === 'sign_up') return value === 'on' ? 'On' : 'Off';
+  if (['sign_up', 'public_models', 'public_status'].includes(name)) return value === 'on' ? 'On' : 'Off';
   if (Array.isArray(value)) return value.length === 0 ? 'None' : value.join(', ');
   if (typeof value === 'string') return value.startsWith('data:image/') ? 'Image' : value;
   const unit = unitOf(name);

@@ -2,11 +2,13 @@
 
 import { Stack, Title } from '@mantine/core';
 import { useState } from 'react';
+import type { TermsShape } from '../../../src/admin-api/shapes.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { usePageTitle } from '../../installation.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
+import { ConsentField } from './consent.tsx';
 import { isLinkUnknown, Notice, useNewPassword } from './link.tsx';
 import { PasswordField, passwordFault, SignInFailure } from './password.tsx';
 
@@ -15,20 +17,22 @@ interface ChoosePasswordProps {
   text: string;
   /** The label of the button. */
   label: string;
-  accept: (password: string) => Promise<{ email: string }>;
+  /** Terms to agree to. */
+  terms?: TermsShape | null;
+  accept: (chosen: { password: string; consent?: string }) => Promise<{ email: string }>;
   /** Shown if another step is needed to sign in. */
   done: { title: string; text: string };
   /** The page that sends a new link. */
   again: string;
 }
 
-export function ChoosePassword({ title, text, label, accept, done, again }: ChoosePasswordProps) {
+export function ChoosePassword({ title, text, label, terms = null, accept, done, again }: ChoosePasswordProps) {
   usePageTitle(title);
   const [isDone, setDone] = useState(false);
-  const form = useForm({ initialValues: { password: '' }, validate: { password: passwordFault } });
+  const form = useForm({ initialValues: { password: '', consent: '' }, validate: { password: passwordFault } });
   const choosing = useNewPassword(accept, () => setDone(true));
   if (isDone) return <Notice {...done} />;
-  const faults = fieldFaults(choosing.error, ['password']);
+  const faults = fieldFaults(choosing.error, ['password', 'consent']);
   if (faults === null && isLinkUnknown(choosing.error))
     return (
       <Notice
@@ -39,7 +43,12 @@ export function ChoosePassword({ title, text, label, accept, done, again }: Choo
       />
     );
   return (
-    <form onSubmit={form.onSubmit(({ password }) => choosing.mutate(password))} noValidate>
+    <form
+      onSubmit={form.onSubmit(({ password, consent }) =>
+        choosing.mutate({ password, ...(consent !== '' && { consent }) }),
+      )}
+      noValidate
+    >
       <Stack gap="md">
         <Stack gap={4}>
           <Title order={1} size="h3">
@@ -55,6 +64,14 @@ export function ChoosePassword({ title, text, label, accept, done, again }: Choo
           {...form.getInputProps('password')}
           error={form.errors['password'] ?? faults?.['password']}
         />
+        {terms !== null && terms.version !== null && (
+          <ConsentField
+            terms={terms}
+            isGiven={form.values.consent === terms.version}
+            onChange={(isGiven) => form.setFieldValue('consent', isGiven ? (terms.version ?? '') : '')}
+            error={faults?.['consent']}
+          />
+        )}
         {faults === null && <SignInFailure failure={choosing.error} />}
         <ActionButton label={label} isPrimary type="submit" fullWidth loading={choosing.isPending} />
       </Stack>

@@ -8,13 +8,14 @@ import type { InvitationShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure, call, callSignIn } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { usePageTitle } from '../../installation.tsx';
+import { usePageTitle, useSignInOptions } from '../../installation.tsx';
 import { roleLabels } from '../../labels.ts';
 import { useClearSession } from '../../me.tsx';
 import { ActionButton, Icon, useGoTo } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { ConsentField } from './consent.tsx';
 import { Notice, useLinkSecret } from './link.tsx';
 import { EmailField, PasswordField, passwordFault, SignInFailure } from './password.tsx';
 import { SingleSignOns } from './show.tsx';
@@ -102,8 +103,9 @@ interface AcceptFormProps {
 }
 
 function AcceptForm({ secret, shown, onAccepted }: AcceptFormProps) {
+  const terms = useTermsToAgree(shown);
   const form = useForm({
-    initialValues: { email: shown.email ?? '', name: '', password: '' },
+    initialValues: { email: shown.email ?? '', name: '', password: '', consent: '' },
     validate: { password: passwordFault },
   });
   const accepting = useAcceptance(secret, shown, onAccepted, (faults) => form.setErrors(faults));
@@ -130,7 +132,15 @@ function AcceptForm({ secret, shown, onAccepted }: AcceptFormProps) {
           autoComplete="new-password"
           {...form.getInputProps('password')}
         />
-        {accepting.error !== null && fieldFaults(accepting.error, ['email', 'name', 'password']) === null && (
+        {terms !== null && (
+          <ConsentField
+            terms={terms}
+            isGiven={form.values.consent === terms.version}
+            onChange={(isGiven) => form.setFieldValue('consent', isGiven ? (terms.version ?? '') : '')}
+            error={form.errors['consent'] as string | undefined}
+          />
+        )}
+        {accepting.error !== null && fieldFaults(accepting.error, FIELDS) === null && (
           <SignInFailure failure={accepting.error} />
         )}
         <Alert p="xs" icon={<Icon name="shield" />}>
@@ -148,10 +158,20 @@ function AcceptForm({ secret, shown, onAccepted }: AcceptFormProps) {
   );
 }
 
+const FIELDS = ['email', 'name', 'password', 'consent'];
+
+/** null: none, or a recovery, after which the user is asked. */
+function useTermsToAgree({ purpose }: InvitationShape) {
+  const terms = useSignInOptions()?.terms ?? null;
+  return terms === null || terms.version === null || purpose === 'recovery' ? null : terms;
+}
+
 interface AcceptValues {
   email: string;
   name: string;
   password: string;
+  /** The version of the terms; empty: none. */
+  consent: string;
 }
 
 /** Accepts the invitation, then signs in with the new password. */
@@ -164,8 +184,9 @@ function useAcceptance(
   const clearSession = useClearSession();
   const goTo = useGoTo();
   return useMutation({
-    mutationFn: async ({ email, name, password }: AcceptValues) => {
-      const body = { secret, name, password, ...(shown.email === null && { email }) };
+    mutationFn: async ({ email, name, password, consent }: AcceptValues) => {
+      const given = { ...(shown.email === null && { email }), ...(consent !== '' && { consent }) };
+      const body = { secret, name, password, ...given };
       const accepted = await call('POST /invitations/accept', { body });
       try {
         await callSignIn('POST /sign-in/email', { body: { email: accepted.email, password } });
@@ -179,6 +200,6 @@ function useAcceptance(
       await clearSession();
       await goTo('/');
     },
-    onError: (failure) => onFaults(fieldFaults(failure, ['email', 'name', 'password']) ?? {}),
+    onError: (failure) => onFaults(fieldFaults(failure, FIELDS) ?? {}),
   });
 }

@@ -33,7 +33,7 @@ interface NoticeProps {
   label?: string;
 }
 
-export function Notice({ title, text, to = '/', label = 'Go to sign-in' }: NoticeProps) {
+export function Notice({ title, text, to = '/sign-in', label = 'Go to sign-in' }: NoticeProps) {
   usePageTitle(title);
   return (
     <Stack>
@@ -54,12 +54,16 @@ export function isLinkUnknown(failure: unknown): boolean {
 }
 
 /** Uses up a link, then signs in with the new password. `onDone` is called if another step is needed for that. */
-export function useNewPassword(accept: (password: string) => Promise<{ email: string }>, onDone: () => void) {
+export function useNewPassword<Chosen extends { password: string }>(
+  accept: (chosen: Chosen) => Promise<{ email: string }>,
+  onDone: () => void,
+) {
   const clearSession = useClearSession();
   const goTo = useGoTo();
   return useMutation({
-    mutationFn: async (password: string) => {
-      const { email } = await accept(password);
+    mutationFn: async (chosen: Chosen) => {
+      const { email } = await accept(chosen);
+      const { password } = chosen;
       try {
         const { twoFactorRedirect } = await callSignIn('POST /sign-in/email', { body: { email, password } });
         return twoFactorRedirect !== true;

@@ -24,7 +24,7 @@ export function PasswordReset() {
           title="Choose a new password"
           text="This ends all of your sessions. Your second factor stays the same."
           label="Set password and sign in"
-          accept={(password) => call('POST /password-resets/accept', { body: { token, password } })}
+          accept={({ password }) => call('POST /password-resets/accept', { body: { token, password } })}
           done={{ title: 'Password changed', text: 'Sign in with your email address and your new password.' }}
           again="/password-reset"
         />

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { usePageTitle } from '../../installation.tsx';
+import { usePageTitle, useSignInOptions } from '../../installation.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Loading } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
@@ -15,6 +15,7 @@ import { EmailField, SignInFailure } from './password.tsx';
 
 export function SignUp() {
   const token = useLinkSecret();
+  const terms = useSignInOptions()?.terms ?? null;
   return (
     <Card p="lg">
       {token === '' ? (
@@ -25,7 +26,8 @@ export function SignUp() {
           title="Choose a password"
           text="This confirms your email address. You sign in with both."
           label="Create account and sign in"
-          accept={(password) => call('POST /sign-ups/accept', { body: { token, password } })}
+          terms={terms}
+          accept={(chosen) => call('POST /sign-ups/accept', { body: { token, ...chosen } })}
           done={{ title: 'Account created', text: 'Sign in with your email address and your new password.' }}
           again="/sign-up"
         />
@@ -93,7 +95,7 @@ function SignUpForm({ domains }: { domains: readonly string[] }) {
         </Stack>
         {faults === null && <SignInFailure failure={asking.error} />}
         <ActionButton label="Sign up" isPrimary type="submit" fullWidth loading={asking.isPending} />
-        <ButtonLink label="Sign in instead" to="/" variant="subtle" />
+        <ButtonLink label="Sign in instead" to="/sign-in" variant="subtle" />
       </Stack>
     </form>
   );

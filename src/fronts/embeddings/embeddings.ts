@@ -2,26 +2,20 @@
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
-import type { AnswerTranslator, Front } from '../front.ts';
-import { openAiError } from '../openai-error.ts';
+import { frontOfUse } from '../other-use.ts';
 
-const PATH = '/v1/embeddings';
 /** The provider would charge for the embeddings of more inputs, but its answer could be too long to be read. */
 const INPUTS_MAX: Readonly<Record<string, number>> = { float: 512, base64: 2_048 };
 const FORMATS = Object.keys(INPUTS_MAX);
 /** The fields that are read, and first parts of the path of an error. */
 export const FIELDS: ReadonlySet<string> = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
 
-export const embeddings: Front = {
+export const embeddings = frontOfUse({
   protocol: 'embeddings',
-  hasOpenAiHeaders: true,
-  keyHeader: null,
-  owns: (path) => path === PATH,
-  findOperation: (path) => (path === PATH ? { asks: 'message' } : null),
-  weigh: () => {},
-  translate: (body) => ({ message: convertRequest(body), native: null, answer: ANSWER }),
-  errorBody: (error) => JSON.stringify({ error: openAiError(error, FIELDS) }),
-};
+  paths: ['/v1/embeddings'],
+  fields: FIELDS,
+  convert: (body) => ({ message: convertRequest(body) }),
+});
 
 function convertRequest(body: JsonObject): JsonObject {
   const { model = null, dimensions = null, encoding_format = null, user = null } = body;
@@ -64,15 +58,4 @@ function textBlock(input: JsonValue, path: string): JsonObject {
   const text = requireText(input, path);
   if (text === '') throw wrongField(path, 'String should have at least 1 character');
   return { type: 'text', text };
-}
-
-/** Whole answers come in the format of their clients. */
-const ANSWER: AnswerTranslator = {
-  origins: { messages: [], system: [], tools: [], fields: new Map() },
-  message: neverCalled,
-  writer: neverCalled,
-};
-
-function neverCalled(): never {
-  throw new Error('embeddings are not translated');
 }

@@ -17,13 +17,12 @@ import { ChunkWriter } from './chunk-writer.ts';
 import { geminiErrorBody } from './convert-error.ts';
 import { convertMessage } from './convert-message.ts';
 import { convertRequest, type GeminiTerms } from './convert-request.ts';
+import { KEY_HEADER, METHOD, MODELS, plainModel } from './model-paths.ts';
 import { readBody } from './read-body.ts';
 
+export { geminiEmbeddings } from './gemini-embeddings.ts';
+
 const ROOT = '/v1beta/';
-const KEY_HEADER = 'x-goog-api-key';
-/** Some SDKs use the stable version of the path, of which other protocols have the lists, too. */
-const MODELS = /^\/v1(?:beta)?\/models(?:\/(.+))?$/;
-const METHOD = /^(.+):([a-zA-Z]+)$/;
 const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
   generateContent: (model) => ({ asks: 'message', model, stream: false }),
   streamGenerateContent: (model) => ({ asks: 'message', model, stream: true }),
@@ -31,11 +30,9 @@ const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
 };
 const NOT_OFFERED = [
   'asyncBatchEmbedContent',
-  'batchEmbedContents',
   'batchEmbedText',
   'batchGenerateContent',
   'bidiGenerateContent',
-  'embedContent',
   'embedText',
   'generateAnswer',
   'generateMessage',
@@ -77,11 +74,6 @@ function findOperation(path: string): Operation | null {
   if (NOT_OFFERED.includes(method)) return null;
   if (Object.hasOwn(OPERATIONS, method)) return OPERATIONS[method]?.(plainModel(model)) ?? null;
   return { asks: 'model', id: plainModel(name) };
-}
-
-/** Names may have the "models/" of Google's lists. */
-function plainModel(name: string): string {
-  return name.replace(/^models\//, '');
 }
 
 /** The request inside a request for its token count. */

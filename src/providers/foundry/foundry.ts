@@ -3,7 +3,7 @@
 
 import { convertHeaders, messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
-import { type Api, combinedProvider } from '../http-api.ts';
+import { type Api, combinedProvider, mapUses } from '../http-api.ts';
 import { mapFault } from '../map-fault.ts';
 import { readModelPage } from '../offered-models.ts';
 import { azureProfile, chatProvider } from '../openai/openai.ts';
@@ -56,7 +56,9 @@ function atOpenAi(provider: Provider): Provider {
     ...provider,
     submit: (attempt) => provider.submit(placed(attempt)),
     countTokens: (attempt) => provider.countTokens(placed(attempt)),
-    ...(provider.embed !== undefined && { embed: (attempt: Attempt) => provider.embed?.(placed(attempt)) as never }),
+    ...(provider.uses !== undefined && {
+      uses: mapUses(provider.uses, (send) => (attempt) => send(placed(attempt))),
+    }),
     probe: (endpoint, signal) => provider.probe?.(openAiEndpoint(endpoint), signal) as never,
   };
 }

@@ -12,7 +12,7 @@ import { keepAnswer, keepChunk, keepEvents } from '../keep-native.ts';
 import { thinksByDefault } from '../models.ts';
 import { offeredModel } from '../offered-models.ts';
 import { parseJson, parseLeniently, readJson } from '../parse-json.ts';
-import type { Attempt, Provider, ProviderReply, WholeReply } from '../provider.ts';
+import type { Attempt, OtherUses, Provider, ProviderReply } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
@@ -58,7 +58,7 @@ export const gemini = geminiProvider('gemini', api, {
   servesTier: isCloudTier,
   countBody: (attempt, own) =>
     own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel)),
-  embed: (attempt) => embed(api, attempt),
+  uses: { embeddings: (attempt) => embed(api, attempt) },
 });
 
 /** How a platform with generateContent differs from the Gemini API. */
@@ -74,11 +74,11 @@ export interface GeminiPlatform {
   /** The body of countTokens; `own` is null for a translated message. Throws ProviderFault (rejected). */
   countBody(attempt: Attempt, own: NativeBody | null): string;
   servesTier: NonNullable<Provider['servesTier']>;
-  embed?(attempt: Attempt): Promise<WholeReply>;
+  uses?: OtherUses;
 }
 
 export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform): Provider {
-  const { url, body, countBody, servesTier, embed } = platform;
+  const { url, body, countBody, servesTier, uses } = platform;
   const ownBodyOf = (attempt: Attempt) => {
     const own = ownBody(attempt);
     return own === null ? null : platform.ownBody(own);
@@ -97,7 +97,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
 
     read,
 
-    ...(embed !== undefined && { embed }),
+    ...(uses !== undefined && { uses }),
 
     countTokens: async (attempt) =>
       requestTokenCount(api, attempt, {

@@ -10,6 +10,7 @@ import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
+import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
@@ -64,7 +65,10 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
         member: 'input_tokens',
       }),
 
-    embed: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
+    uses: {
+      embeddings: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
+      moderation: (attempt) => requestModeration(api, attempt, api.url(attempt.provider, '/moderations')),
+    },
 
     read,
   });

@@ -6,10 +6,12 @@ import { openAiAbilities } from '../abilities.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
 import { thinksByDefault } from '../models.ts';
+import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
+import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
@@ -55,7 +57,11 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
       return await post(api, attempt, convertModelUrl(attempt, CHAT_PATH, choose), body);
     },
 
-    embed: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
+    uses: {
+      embeddings: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
+      rerank: (attempt) => requestRerank(api, attempt, convertModelUrl(attempt, '/rerank', choose)),
+      moderation: (attempt) => requestModeration(api, attempt, convertModelUrl(attempt, '/moderations', choose)),
+    },
 
     read(response, attempt) {
       const profile = profileOf(attempt);

@@ -236,5 +236,3 @@ export const sandboxModels: ReadonlyMap<string, SandboxModel> = new Map<string, 
     { ...ECHO, errorStatus: status },
   ]),
 ]);
-
-export const sandboxModelNames: readonly string[] = [...sandboxModels.keys()];

@@ -8,8 +8,9 @@ import { type Attempt, type EventSource, type Provider, ProviderFault, type Prov
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
 import { composeReply, sandboxModels } from './compose-reply.ts';
 import { countInputTokens, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
+import { otherModelNames, sandboxUses } from './other-uses.ts';
 
-export { sandboxModelNames } from './compose-reply.ts';
+export const sandboxModelNames: readonly string[] = [...sandboxModels.keys(), ...otherModelNames];
 
 export const sandbox: Provider = {
   kind: 'sandbox',
@@ -27,6 +28,8 @@ export const sandbox: Provider = {
     return answer(model, reply, attempt, upstreamRequestId);
   },
 
+  uses: sandboxUses,
+
   countTokens: async (attempt) => countInputTokens(attempt.request.body),
 
   countLocally: (request) => countInputTokens(request.body),
@@ -37,9 +40,9 @@ export const sandbox: Provider = {
 
   servesTier: () => true,
 
-  probe: async () => ({ status: null, models: sandboxModels.size }),
+  probe: async () => ({ status: null, models: sandboxModelNames.length }),
 
-  listModels: async () => [...sandboxModels.keys()].map((name) => offeredModel({}, name)),
+  listModels: async () => sandboxModelNames.map((name) => offeredModel({}, name)),
 };
 
 function answer(

@@ -13,9 +13,10 @@ const INPUTS_MAX = 250; // Google's limit; newer models take one
 /** Throws ProviderFault. */
 export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
   const { provider, upstreamModel, signal } = attempt;
-  const { texts, dimensions, isBase64 } = readTexts(attempt, INPUTS_MAX);
+  const asked = readTexts(attempt, INPUTS_MAX);
+  const { texts, dimensions, taskType } = asked;
   const body = {
-    instances: texts.map((content) => ({ content })),
+    instances: texts.map((content) => ({ content, ...(taskType !== null && { task_type: taskType }) })),
     ...(dimensions !== null && { parameters: { outputDimensionality: dimensions } }),
   };
   const url = modelUrl(provider, 'google', upstreamModel, 'predict');
@@ -27,7 +28,7 @@ export async function embed(api: Api, attempt: Attempt): Promise<WholeReply> {
     convert(prediction, index) {
       const { values, statistics } = objectOf(prediction['embeddings']);
       counts.push(countOf(objectOf(statistics)['token_count']));
-      return convertVector(values, index, isBase64);
+      return convertVector(asked, values, index);
     },
   });
   const tokens = counts.every((count) => count !== null)

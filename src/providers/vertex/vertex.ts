@@ -60,7 +60,7 @@ const google = geminiProvider(KIND, geminiApi, {
   // Other places than the global one have the standard tier only.
   servesTier: (tier, { region }) => region === 'global' && isCloudTier(tier),
   countBody: convertCountBody,
-  embed: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)),
+  uses: { embeddings: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)) },
 });
 
 /** Betas belong to the Messages protocol, so Gemini gets none. */

@@ -39,6 +39,7 @@ test('every command of the page does what the text above it says', () => {
     { data: [], total: { count: 0 } },
     { data: expect.any(Array) },
     { data: [] },
+    { error: { code: 'object_not_found' } }, // the page is off
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },

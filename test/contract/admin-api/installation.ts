@@ -1,7 +1,7 @@
 // An installation in memory for the tests of the admin API and of the commands: real stores without a disk, the real
 // catalog, and a clock that the test moves. It has no tests of its own.
 
-import { personOfToken, verifyToken } from '../../../src/accounts/accounts.ts';
+import { makePublicReads, type NetworkCounter, personOfToken, verifyToken } from '../../../src/accounts/accounts.ts';
 import {
   type AdminAnswered,
   type AdminApi,
@@ -67,6 +67,7 @@ export interface Installation<RetainedData extends Stores = ReturnType<typeof me
   mailer: Mailer | null;
   /** A stand-in for the real sign-in: it stores passwords and reports the sessions that it ended. */
   signIn: SignIn;
+  publicReads: Pick<NetworkCounter, 'count'>;
   /** Public address of the service, if configured. */
   publicOrigin: string | null;
   /** Over a scripted Stripe; null: no payments are taken. */
@@ -170,6 +171,7 @@ export async function makeParts<RetainedData extends Stores>(
       },
       issuers: [],
     },
+    publicReads: makePublicReads(),
     publicOrigin: null,
     payments: null,
     failures: 0,
@@ -196,6 +198,7 @@ export function dependenciesOf(parts: Parts<Stores>): AdminDependencies {
       parts.failures++;
       return parts.refusal;
     },
+    publicReads: parts.publicReads,
     moveAdmin: () => null,
     auditRows,
     ...stores,

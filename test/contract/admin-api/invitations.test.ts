@@ -189,6 +189,8 @@ test('any client can read the sign-in methods and whether the first operator is 
     issuers: [],
     sign_up: null,
     password_reset: false,
+    terms: null,
+    pages: { landing: false, models: false, status: false },
     installation: TURNPIKE,
   };
   expect(await shown()).toEqual({ ...methods, first_operator: true });

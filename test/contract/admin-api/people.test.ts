@@ -63,8 +63,8 @@ describe('an invited person', () => {
       },
     ]);
     expect(secret).toMatch(/^tk-inv-[0-9A-Za-z]{49}$/);
-    expect((await ask('GET', `${PATH}/${shown['id']}`)).body).toEqual(shown);
-    expect((await ask('GET', PATH)).body).toEqual({ data: [shown], next_cursor: null });
+    expect((await ask('GET', `${PATH}/${shown['id']}`)).body).toEqual({ ...shown, consents: [] });
+    expect((await ask('GET', PATH)).body).toEqual({ data: [{ ...shown, consents: [] }], next_cursor: null });
     const audit = await auditOf(shown['id']);
     expect(audit).toMatchObject([{ action: 'person.create', actor: 'local', before: null, after: shown }]);
     expect(Bun.inspect([installation.stores.tables, installation.answers], { depth: 9 })).not.toContain(

@@ -1,7 +1,7 @@
 // Rotation: a key gets a new secret, and the old one stays valid for a grace period.
 
 import { beforeEach, expect, test } from 'bun:test';
-import { authenticate, FailureCounter, KeyDirectory } from '../../../src/accounts/accounts.ts';
+import { authenticate, KeyDirectory, NetworkCounter } from '../../../src/accounts/accounts.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { hashSecret } from '../../../src/secrets/secrets.ts';
 import { errorOf, type Installation, type Json, makeAccount, makeInstallation, makeKey } from './installation.ts';
@@ -20,7 +20,7 @@ async function resultOf(secret: unknown): Promise<string> {
   const { stores, clock } = installation;
   const authenticator = {
     keys: new KeyDirectory(stores.accounts, (text) => [hashSecret(text)]),
-    failures: new FailureCounter(),
+    failures: new NetworkCounter(),
   };
   const sender = { origin: null, address: '192.0.2.1', bearer: null, caller: null, agent: null };
   const found = await authenticate(String(secret), sender, clock.nowMs(), authenticator);

@@ -75,6 +75,21 @@ describe('a sign-up', () => {
     ]);
   });
 
+  test('needs consent to the terms in force, and says which', async () => {
+    await settings({ terms_version: '2026-11', terms_of_service: 'https://example.com/terms' });
+    await signUp('ada@example.com');
+    const [mail] = await mailing.deliver();
+    const token = secretIn(mail);
+    const refused = await accept(token);
+    expect([refused.status, errorOf(refused.body).faults]).toMatchObject([400, [{ path: ['consent'] }]]);
+    expect(mailing.installation.stores.tables.people.size).toBe(0);
+    const { status } = await mailing.ask('/sign-ups/accept', { token, password, consent: '2026-11' });
+    const [person] = (await mailing.installation.ask('GET', '/api/v1/people')).body['data'] as Json[];
+    expect([status, person?.['consents']]).toMatchObject([200, [{ version: '2026-11' }]]);
+    const { body } = await mailing.installation.ask('GET', `/api/v1/audit?object=${person?.['id']}`);
+    expect((body['data'] as Json[]).map(({ action }) => action).sort()).toEqual(['person.consent', 'person.create']);
+  });
+
   test('that is the last one of a day tells operators so, once', async () => {
     await settings({ sign_ups_per_day_max: 2 });
     const limited = async () =>

@@ -1,6 +1,6 @@
 // POST /v1/embeddings: what providers are sent, what clients get, and what is charged.
 
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { expectError } from '../fronts/front-world.ts';
@@ -218,4 +218,54 @@ test('an idempotency key is charged once, and its answer is repeated', async () 
     expect(await response.json()).toEqual(answer);
   }
   await expectMoney(world, caller, [{ input_tokens: 10 }]);
+});
+
+describe('in Gemini’s form', () => {
+  const embed = ({ secret }: Caller, method: string, body: Json, model = 'of-openai') =>
+    fetch(`${world.url}/v1beta/models/${model}:${method}`, {
+      method: 'POST',
+      headers: { ...JSON_HEADERS, 'x-goog-api-key': secret },
+      body: JSON.stringify(body),
+    });
+  const contentOf = (...texts: string[]) => ({ parts: texts.map((text) => ({ text })) });
+
+  test('one content has one embedding, over a provider of OpenAI’s form', async () => {
+    const caller = await world.makeKey();
+    upstream.play(answers(200, listOf([[0.5, -1]], 1_000)));
+    const response = await embed(caller, 'embedContent', { content: contentOf('a', 'b'), outputDimensionality: 2 });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      embedding: { values: [0.5, -1] },
+      usageMetadata: { promptTokenCount: 1_000 },
+    });
+    expect(sent()).toEqual({ model: 'small-embedding', input: ['a\nb'], dimensions: 2 });
+    await expectMoney(world, caller, [
+      { model: 'of-openai', endpoint: 'embeddings', input_tokens: 1_000, cost: '0.00002' },
+    ]);
+  });
+
+  test('a list of requests has a list of embeddings, and keeps its purpose at Google', async () => {
+    const caller = await world.makeKey();
+    const request = (text: string) => ({ content: contentOf(text), task_type: 'RETRIEVAL_QUERY' });
+    const embeddings = [{ values: [1] }, { values: [2] }];
+    upstream.play(answers(200, { embeddings, usageMetadata: { promptTokenCount: 7 } }));
+    const response = await embed(caller, 'batchEmbedContents', { requests: [request('a'), request('b')] }, 'of-gemini');
+    expect(await response.json()).toEqual({ embeddings, usageMetadata: { promptTokenCount: 7 } });
+    expect((sent()['requests'] as Json[])[1]).toMatchObject({ taskType: 'RETRIEVAL_QUERY' });
+  });
+
+  test.each([
+    [{}, 'content'],
+    [{ content: contentOf('') }, 'content'],
+    [{ content: { parts: [{ inlineData: {} }] } }, 'content.parts.0.text'],
+    [{ content: contentOf('a'), outputDimensionality: 0 }, 'outputDimensionality'],
+    [{ requests: [] }, 'requests'],
+    [{ requests: [{ content: contentOf('a') }, { content: contentOf('b'), taskType: 'CLUSTERING' }] }, 'requests.1'],
+  ])('refuses %j by the name of its field, in Google’s form', async (body, path) => {
+    const response = await embed(await world.makeKey(), 'embedContent', body as Json);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 400, status: 'INVALID_ARGUMENT', message: expect.stringContaining(`${path}:`) },
+    });
+  });
 });

@@ -4,9 +4,9 @@
 import {
   type AgentCaller,
   type AutoRecharge,
-  FailureCounter,
   KeyDirectory,
   type KeyTerms,
+  NetworkCounter,
   TagSets,
 } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -137,7 +137,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
   const gateway: Gateway = {
     catalog: () => catalog.current,
     modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
-    authenticator: { keys, failures: new FailureCounter() },
+    authenticator: { keys, failures: new NetworkCounter() },
     ledger,
     providers: new Map([['sandbox', providerOf(parts)]]),
     running: new RunningMessages(),

@@ -116,6 +116,23 @@ test('a new person with the email of a disabled one shares neither password nor 
   expect((await newBrowser().signIn(email)).status).toBe(401);
 });
 
+test('a person who comes from the issuer agrees to the terms before their session can do anything else', async () => {
+  const set = (settings: object) => turnpike.admin('POST', '/apply', { document: { settings } });
+  await set({ terms_version: '1', terms_of_service: 'https://example.com/terms' });
+  const { id } = await invite(turnpike, 'tess@example.com', 'viewer');
+  issuer.person = { sub: 'tess', email: 'tess@example.com', email_verified: true, name: 'Tess' };
+  const browser = newBrowser();
+  expect(await signIn(browser)).toBe('/console/usage');
+  expect(await browser.get('/api/v1/me')).toMatchObject({ status: 403, code: 'consent_required' });
+  expect(await browser.post('/api/v1/me/consent', { version: '0' })).toMatchObject({ status: 409 });
+  expect(await browser.post('/api/v1/me/consent', { version: '1' })).toMatchObject({ status: 200 });
+  expect(await browser.me()).toMatchObject({ id, email: 'tess@example.com' });
+  expect((await turnpike.admin('GET', `/people/${id}`))['consents']).toMatchObject([{ version: '1' }]);
+  await set({ terms_version: '2', terms_of_service: 'https://example.com/terms' });
+  expect(await browser.get('/api/v1/usage')).toMatchObject({ status: 403, code: 'consent_required' });
+  await set({});
+});
+
 describe('access is refused to a person', () => {
   const refused = async (code: string) => {
     const browser = newBrowser();

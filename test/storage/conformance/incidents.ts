@@ -6,7 +6,12 @@ import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/wor
 
 const incident = (name: string, beganAtMs: number, account: number | null = null): NewIncident => ({
   ...{ name, account, beganAtMs, seenAtMs: beganAtMs },
-  facts: facts('model_failing', 'critical', { model: name, requests: 3, mostAffected: [{ account: 7, requests: 3 }] }),
+  facts: facts('model_failing', 'critical', {
+    model: name,
+    requests: 3,
+    said: '"kind":"mail_failing"',
+    mostAffected: [{ account: 7, requests: 3 }],
+  }),
 });
 
 export function incidentConformance(open: OpenStores): void {
@@ -31,6 +36,8 @@ export function incidentConformance(open: OpenStores): void {
     expect(await incidents.listOpenIncidents()).toMatchObject([{ name: 'b' }, { name: 'a', beganAtMs: START_MS + 8 }]);
     expect(await incidents.listEndedIncidents(START_MS, 5)).toMatchObject([{ seq: a.seq, seenAtMs: START_MS + 5 }]);
     expect(await incidents.listEndedIncidents(START_MS + 6, 5)).toEqual([]);
+    expect(await incidents.listEndedIncidents(START_MS, 5, 'model_failing')).toMatchObject([{ seq: a.seq }]);
+    expect(await incidents.listEndedIncidents(START_MS, 5, 'mail_failing')).toEqual([]);
     await retention.forget('incidents', START_MS + 100);
     expect(await incidents.listEndedIncidents(0, 5)).toEqual([]);
     expect(await incidents.listOpenIncidents()).toHaveLength(2);

@@ -46,7 +46,8 @@ export function peopleConformance(open: OpenStores): void {
     await using bench = await openWorkbench(open, 0);
     const { people } = bench.stores;
     await people.createPerson(person(1, { email: null }), 'first', noAuditContext);
-    const named = person(1, { role: 'viewer', status: 'enabled', email: 'other@example.com', name: 'Ada' });
+    const consents = [{ version: '2026-11', atMs: START_MS, address: '192.0.2.1' }];
+    const named = person(1, { role: 'viewer', status: 'enabled', email: 'other@example.com', name: 'Ada', consents });
     await people.updatePerson(named, 'as it is', noAuditContext);
     expect(await people.findPersonByLinkHash(['first'])).toEqual(named);
     expect(await people.findPersonByEmail('other@example.com')).toEqual(named);

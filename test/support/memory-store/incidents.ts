@@ -22,8 +22,9 @@ export function incidentReads({ incidents }: MemoryTables): IncidentReads {
   return {
     listOpenIncidents: async () =>
       [...incidents.values()].filter(({ endedAtMs }) => endedAtMs === null).slice(0, bounds.incidentsOpenMax),
-    listEndedIncidents: async (sinceMs, limit) =>
+    listEndedIncidents: async (sinceMs, limit, kind) =>
       [...incidents.values()]
+        .filter(({ facts }) => kind === undefined || facts.kind === kind)
         .filter(({ endedAtMs }) => endedAtMs !== null && endedAtMs >= sinceMs)
         .sort((one, other) => ended(other) - ended(one) || other.seq - one.seq)
         .slice(0, limit),

@@ -4,10 +4,10 @@ import { expect, test } from 'bun:test';
 import {
   authenticate,
   type Caller,
-  FailureCounter,
   groupsOf,
   KeyDirectory,
   makeKeySecret,
+  NetworkCounter,
 } from '../../../src/accounts/accounts.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../../../src/errors.ts';
@@ -26,7 +26,7 @@ const here = {
 function setUp(caller: Caller | null) {
   const store = new PausedStore();
   if (caller !== null) store.rows.set(secret, caller);
-  return { store, keys: new KeyDirectory(store, (text) => [text]), failures: new FailureCounter() };
+  return { store, keys: new KeyDirectory(store, (text) => [text]), failures: new NetworkCounter() };
 }
 
 /** The error code for a secret, or null if it is accepted. */
@@ -71,7 +71,7 @@ test('a key that does not exist leaves the one beside it to Authorization', asyn
 });
 
 test('two keys that do not exist count as one failed attempt', async () => {
-  const authenticator = { ...setUp(makeCaller()), failures: new FailureCounter(1) };
+  const authenticator = { ...setUp(makeCaller()), failures: new NetworkCounter(1) };
   const shown = { bearer: makeKeySecret().secret.reveal() };
   expect((await refusal(null, 'dummy', shown, authenticator))?.code).toBe('key_invalid');
   expect((await refusal(null, 'dummy', shown, authenticator))?.code).toBe('too_many_failures');
@@ -147,7 +147,7 @@ test('a key that was valid once gets its own error, however often it is sent', a
 });
 
 test('failures from one IPv6 /64 count together', () => {
-  const failures = new FailureCounter(2);
+  const failures = new NetworkCounter(2);
   expect(failures.count('2001:db8::1', 0)).toBeNull();
   expect(failures.count('2001:db8::2', 0)).toBeNull();
   expect(failures.count('2001:db8::3', 0)?.code).toBe('too_many_failures');
@@ -155,14 +155,14 @@ test('failures from one IPv6 /64 count together', () => {
 });
 
 test('failures from one IPv6 /48 have a limit, too, from however many networks', () => {
-  const failures = new FailureCounter(2, 100, 5);
+  const failures = new NetworkCounter(2, 100, 5);
   const answers = Array.from({ length: 6 }, (_, at) => failures.count(`2001:db8:0:${at}::1`, 0));
   expect(answers.map((refused) => refused?.code ?? null)).toEqual([...Array(5).fill(null), 'too_many_failures']);
   expect(failures.count('2001:db8:1::1', 0)).toBeNull();
 });
 
 test('beyond the maximum number of addresses, the oldest failures are dropped', () => {
-  const failures = new FailureCounter(1, 3); // two addresses and their site
+  const failures = new NetworkCounter(1, 3); // two addresses and their site
   failures.count('10.0.0.1', 0);
   failures.count('10.0.0.2', 0);
   expect(failures.count('10.0.0.1', 0)).not.toBeNull();

@@ -22,6 +22,11 @@ const taken = {
   ],
   support_address: ['help@example.com', 'https://example.com/support?from=console', null],
   recharge_instructions: ['Send a bank transfer to DE00 0000.\nName your account.', null],
+  landing_title: ['Acme AI', null],
+  landing_text: ['All **models**.', null],
+  landing_links: [[], ['Documentation: https://example.com/docs?a=b#c', 'Über uns: https://example.com']],
+  terms_of_service: ['# Terms\n\nBe kind.', 'https://example.com/terms', null],
+  privacy_policy: ['We keep what you do for 30 days.', 'x'.repeat(bounds.termsCharactersMax), null],
 };
 
 const refused = {
@@ -54,6 +59,21 @@ const refused = {
     'help@example.com?bcc=x',
     `https://example.com/${'x'.repeat(bounds.supportAddressCharactersMax)}`,
   ],
+  landing_title: ['', 'two\nlines', 'x'.repeat(bounds.landingTitleCharactersMax + 1)],
+  landing_text: ['', 'a\u0000b', 'x'.repeat(bounds.landingTextCharactersMax + 1)],
+  landing_links: [
+    ['Home: javascript:alert(1)'],
+    ['Home: http://example.com'],
+    ['Home: //example.com'],
+    ['https://example.com'],
+    ['Home: https://user:password@example.com'],
+    ['Ho\u202eme: https://example.com'],
+    ['Home: https://example.com/a b'],
+    ['Home: https://example.com/1', 'Home: https://example.com/2'],
+    Array.from({ length: bounds.landingLinksMax + 1 }, (_, at) => `Link ${at}: https://example.com`),
+  ],
+  terms_of_service: ['', 'a\u202eb', 'x'.repeat(bounds.termsCharactersMax + 1)],
+  privacy_policy: ['', 'a\u0000b'],
   recharge_instructions: ['', 'a\u0000b', 'a\u202eb', 'x'.repeat(bounds.rechargeTextCharactersMax + 1)],
 };
 
@@ -65,4 +85,12 @@ test('names, images and addresses that people can be shown are accepted', () => 
 test('control characters, scripts, other images and other addresses are refused', () => {
   for (const [name, values] of Object.entries(refused))
     for (const value of values) expect([name, value, faultsOf({ [name]: value }).length]).toEqual([name, value, 1]);
+});
+
+test('a version of the terms is one line, and needs something to agree to', () => {
+  const terms = { terms_of_service: 'https://example.com/terms' };
+  expect(faultsOf({ ...terms, terms_version: '2026-11' })).toEqual([]);
+  expect(faultsOf({ ...terms, terms_version: ' 2' })).toHaveLength(1);
+  expect(faultsOf({ ...terms, terms_version: 'x'.repeat(bounds.termsVersionCharactersMax + 1) })).toHaveLength(1);
+  expect(faultsOf({ terms_version: '2026-11' })).toEqual(['requires terms_of_service or privacy_policy']);
 });

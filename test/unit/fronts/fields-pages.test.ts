@@ -8,6 +8,8 @@ import { chatCompletions } from '../../../src/fronts/chat-completions/chat-compl
 import { FIELDS as chatFields } from '../../../src/fronts/chat-completions/chat-fields.ts';
 import { FIELDS as embeddingsFields } from '../../../src/fronts/embeddings/embeddings.ts';
 import { KEPT_NAMES as geminiFields } from '../../../src/fronts/gemini/read-body.ts';
+import { FIELDS as moderationsFields } from '../../../src/fronts/moderations/moderations.ts';
+import { FIELDS as rerankFields } from '../../../src/fronts/rerank/rerank.ts';
 import { FIELDS as responseFields } from '../../../src/fronts/responses/response-fields.ts';
 import { rootDirectory } from '../../check.ts';
 import { drivers } from '../providers/conformance/drivers.ts';
@@ -43,9 +45,13 @@ test.each([
   expect(own.filter((field) => !names.has(field))).toEqual([]);
 });
 
-test('the fields of embeddings are those of the table', () => {
-  const listed = rowsOf(readPage('embeddings'), 'field |').map(([field = '']) => namesIn(field)[0]);
-  expect(listed.sort()).toEqual([...embeddingsFields].filter((field) => field !== 'body').sort());
+test.each([
+  ['embeddings', embeddingsFields],
+  ['rerank', rerankFields],
+  ['moderations', moderationsFields],
+])('the fields of %s are those of the table', (page, fields) => {
+  const listed = rowsOf(readPage(page), 'field |').map(([field = '']) => namesIn(field)[0]);
+  expect(listed.sort()).toEqual([...fields].filter((field) => field !== 'body').sort());
 });
 
 /** Values that occur nowhere else in a request. */

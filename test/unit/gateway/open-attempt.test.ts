@@ -77,7 +77,9 @@ test('the provider gets the request, without fields that it does not know, and g
 test('embeddings are asked of a provider that has them, and refused by another', async () => {
   const request = { ...requestOf(), protocol: 'embeddings' as const };
   const embed = async () => ({ ...REPLY, text: 'vectors' });
-  expect(await open({ provider: { embed } }).attempt.send(request, null)).toMatchObject({ text: 'vectors' });
+  expect(await open({ provider: { uses: { embeddings: embed } } }).attempt.send(request, null)).toMatchObject({
+    text: 'vectors',
+  });
   await expect(open().attempt.send(request, null)).rejects.toMatchObject({ kind: 'rejected', status: 400 });
 });
 

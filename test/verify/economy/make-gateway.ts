@@ -1,6 +1,6 @@
 // The gateway and the public API over it, from the real parts. Only its provider is made up; a stream that it answers is read by hand.
 
-import { FailureCounter, KeyDirectory, TagSets } from '../../../src/accounts/accounts.ts';
+import { KeyDirectory, NetworkCounter, TagSets } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Catalog } from '../../../src/catalog/catalog.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
@@ -77,7 +77,7 @@ export function makeGateway({ stores, ledger, clock, catalog, provider, hashesOf
     modelLists: { find: () => null, refresh: () => null, stateOf: () => null },
     authenticator: {
       keys: new KeyDirectory(stores.accounts, hashesOf ?? ((secret) => [secret])),
-      failures: new FailureCounter(),
+      failures: new NetworkCounter(),
     },
     ledger,
     providers: new Map([['sandbox', provider]]),

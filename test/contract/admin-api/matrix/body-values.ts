@@ -639,6 +639,7 @@ export const bodyRules: Record<string, BodyRule> = {
       name: texts(),
       password: passwords(),
       email: values([], ['other@example.com', 'nobody', 7, null]), // the invitation already has an email
+      consent: values(['2026-11'], [7, null]), // ignored: there are no terms
     }),
   },
   'POST /api/v1/sign-ups': {
@@ -651,7 +652,15 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/sign-ups/accept': {
     least: () => ({ token: mailedTokens['sign-up'], password: 'long enough' }),
-    values: () => ({ token: values([], [7, null, ['x']]), password: passwords() }),
+    values: () => ({
+      token: values([], [7, null, ['x']]),
+      password: passwords(),
+      consent: values(['2026-11'], [7, null]), // ignored: there are no terms
+    }),
+  },
+  'POST /api/v1/me/consent': {
+    least: () => ({ version: '2026-11' }),
+    values: () => ({ version: values([], [7, null]) }),
   },
   'POST /api/v1/password-resets': {
     least: () => ({ email: 'new@example.com' }),

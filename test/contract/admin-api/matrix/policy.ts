@@ -26,6 +26,8 @@ export interface RouteRule {
   refusesUnused: boolean;
   /** People of the installation have no budgets. */
   refusesInstallation: boolean;
+  /** A disabled account may use it. */
+  isForDisabled: boolean;
   /** Whether the route needs no token. */
   isOpen: boolean;
 }
@@ -171,6 +173,11 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/settings': rule(ofTheInstallation),
   'GET /api/v1/prices': rule(ofTheInstallation),
   'GET /api/v1/me': rule(seenByEveryone),
+  'POST /api/v1/me/consent': rule(seenByEveryone, { done: 404, isForDisabled: true }), // there are no terms
+  'GET /api/v1/public/landing': rule(seenByEveryone, { isOpen: true, done: 404 }),
+  'GET /api/v1/public/models': rule(seenByEveryone, { isOpen: true, done: 404 }),
+  'GET /api/v1/public/status': rule(seenByEveryone, { isOpen: true, done: 404 }),
+  'GET /api/v1/public/terms': rule(seenByEveryone, { isOpen: true, done: 404 }), // it is off
   'GET /api/v1/sign-in': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/invitations/show': rule(seenByEveryone, { isOpen: true }),
   'POST /api/v1/invitations/accept': rule(seenByEveryone, { isOpen: true }),
@@ -218,7 +225,7 @@ export function statusOf(
   if (rule.isOpen) return rule.done;
   if (!principal.isKnown) return 401;
   const reach = reachOf(principal, rule);
-  if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta')) return 403; // delta is disabled
+  if (reach === 'nothing' || (method !== 'GET' && principal.account === 'delta' && !rule.isForDisabled)) return 403; // delta is disabled
   if (object === 'none') return 404;
   if (object !== null && !isWithin(reach, principal, object)) return 404;
   if (object?.account === null && rule.refusesInstallation) return 409;
@@ -240,6 +247,7 @@ function rule([viewer, owner, member]: Reaches, more: Partial<RouteRule> = {}): 
     refusesDisabled: false,
     refusesUnused: false,
     refusesInstallation: false,
+    isForDisabled: false,
     isOpen: false,
     ...more,
   };

@@ -6,6 +6,7 @@ import {
   type ProviderEndpoint,
   probeProvider,
   providerKinds,
+  type WholeReply,
 } from '../../../../src/providers/providers.ts';
 import { Secret } from '../../../../src/secrets/secrets.ts';
 import { type NativeBody, scanJson } from '../../../../src/wire/wire.ts';
@@ -107,7 +108,7 @@ test('betas of the client do not reach Gemini, also after Claude has received th
   await vertex.submit(attemptOf('gemini-3.6-flash', { betas }));
   await vertex.countTokens(attemptOf('gemini-3.6-flash', { betas }));
   const members = { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }], embeddings: {} };
-  await vertex.embed?.(attemptOf('text-embedding-005', { betas }, members)).catch(() => null);
+  await vertex.uses?.embeddings?.(attemptOf('text-embedding-005', { betas }, members)).catch(() => null);
   expect(upstream.requests.map(({ headers }) => headers['anthropic-beta'])).toEqual([
     betas,
     undefined,
@@ -171,14 +172,14 @@ test('embeddings use predict', async () => {
   const content = ['a', 'b'].map((text) => ({ type: 'text', text }));
   const members = { messages: [{ role: 'user', content }], embeddings: { dimensions: 1 } };
   const attempt = attemptOf('text-embedding-005', {}, members);
-  const reply = await vertex.embed?.(attempt);
+  const reply = (await vertex.uses?.embeddings?.(attempt)) as WholeReply;
   expect(upstream.requests[0]?.path).toEndWith('/google/models/text-embedding-005:predict');
   expect(sentBody()).toEqual({
     instances: [{ content: 'a' }, { content: 'b' }],
     parameters: { outputDimensionality: 1 },
   });
-  expect(reply?.message['usage']).toMatchObject({ input_tokens: 4 });
-  expect((await faultOf(vertex.embed?.(attemptOf('claude-x')) as Promise<unknown>)).kind).toBe('rejected');
+  expect(reply.message['usage']).toMatchObject({ input_tokens: 4 });
+  expect((await faultOf(vertex.uses?.embeddings?.(attemptOf('claude-x')) as Promise<unknown>)).kind).toBe('rejected');
 });
 
 test("Google's errors in a stream of Claude are faults, also in a list, and name no project", async () => {

@@ -1,11 +1,11 @@
-// The text of a response as Markdown. The text is untrusted: HTML in it stays text, links lead only to the web and to
+// A text as Markdown: a response, or what the operator wrote for a public page. The text is untrusted: HTML in it stays text, links lead only to the web and to
 // mail, images are not loaded, and no element gets an id.
 
 import { Box, Text } from '@mantine/core';
 import { Markdown as Parsed } from 'markdown-to-jsx/react';
 import { type ComponentPropsWithoutRef, memo, type ReactNode, useDeferredValue } from 'react';
-import { CodeBlock } from '../../parts/code-block.tsx';
-import { ExternalLink } from '../../parts/link.tsx';
+import { CodeBlock } from './code-block.tsx';
+import { ExternalLink } from './link.tsx';
 
 /** The time to parse grows faster than the text, so longer texts are shown as they are. */
 const MARKDOWN_CHARACTERS_MAX = 100_000;
@@ -44,7 +44,7 @@ function SafeLink({ href, children }: Shown & { href?: string }) {
   const address = safeAddress(href);
   if (address === null) return <span>{children}</span>;
   return (
-    <ExternalLink href={address} className="wrap">
+    <ExternalLink href={address} className="wrap" underline="always">
       {children}
     </ExternalLink>
   );

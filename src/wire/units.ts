@@ -1,0 +1,35 @@
+// Units of use besides tokens of text: tokens of other modalities, and what is not counted in tokens.
+
+export const UNITS = [
+  'input_audio_tokens',
+  'output_audio_tokens',
+  'input_image_tokens',
+  'output_image_tokens',
+  'images',
+  'characters',
+  /** Seconds of sound; a begun one counts. */
+  'seconds',
+  'searches',
+] as const;
+export type Unit = (typeof UNITS)[number];
+
+export type UnitCounts = Readonly<Partial<Record<Unit, number>>>;
+
+export interface Units {
+  /** Whole numbers. */
+  readonly counts: UnitCounts;
+  /** Size and quality of the images, such as "1024x1024 high", or one of them; null: not stated, or no images. */
+  readonly image: string | null;
+}
+
+export function unitsOf(counts: UnitCounts, image: string | null = null): Units {
+  return { counts, image };
+}
+
+/** The units that are counted, with their counts. */
+export function unitEntries({ counts }: Units): [unit: Unit, count: number][] {
+  return UNITS.flatMap((unit): [Unit, number][] => {
+    const count = counts[unit] ?? 0;
+    return count === 0 ? [] : [[unit, count]];
+  });
+}
