@@ -151,6 +151,51 @@ async function expectChart(page: Page, count: number): Promise<void> {
   await waitForColumn(page, 'Model', isSame);
 }
 
+test.skipIf(chromium === null)(
+  'a view keeps filters, range and grouping, is found again, shared and deleted',
+  async () => {
+    await using visitor = await opened.visit('owner');
+    const { page } = visitor;
+    await visitor.goTo('/usage?range=30d&group_by=model&outcome=failed');
+    const search = new URL(page.url()).searchParams;
+    const menu = page.getByRole('button', { name: 'Views', exact: true });
+    const view = (name: string) => page.getByRole('menuitem', { name });
+    const isOpened = () =>
+      page.waitForURL((url) => [...search].every(([name, value]) => url.searchParams.get(name) === value));
+    await menu.click();
+    await view('Save this view').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Failures by model');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('View saved.').first().waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('table', { name: 'API keys' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('failures by');
+    await page.getByRole('option', { name: 'Failures by model' }).waitFor();
+    await page.keyboard.press('Enter');
+    await isOpened();
+    await page.getByRole('table', { name: 'Requests by model' }).waitFor();
+    await menu.click();
+    await view('Edit views').click();
+    await dialog.getByLabel('Share with users of your account').click();
+    await dialog.getByLabel('Name').fill('Failures');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await page.waitForResponse((answer) => answer.url().includes('/api/v1/views?'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await menu.click();
+    await view('Failures Shared').click();
+    await isOpened();
+    await menu.click();
+    await view('Edit views').click();
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('No saved views of this page.').waitFor();
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
 test.skipIf(chromium === null)('names of models that differ at their ends are shown whole', async () => {
   await using visitor = await open();
   await visitor.goTo('/usage?model=sandbox-error-529');

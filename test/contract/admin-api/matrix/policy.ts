@@ -208,8 +208,10 @@ export function reachOf(principal: Principal, { viewer, owner, member }: RouteRu
 
 export function isWithin(reach: Reach, principal: Principal, object: WorldObject): boolean {
   if (reach === 'everything') return true;
+  const isMaker = object.maker === principal.name;
+  if (principal.account === null) return reach === 'what it made' && isMaker;
   if (reach === 'nothing' || !isOver(principal, object.account)) return false;
-  return reach === 'its account' || object.maker === principal.name;
+  return reach === 'its account' || isMaker;
 }
 
 /**
