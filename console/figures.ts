@@ -58,3 +58,27 @@ export function printDecimal(units: bigint, digits: number): string {
 export function toChartNumber(usd: string | null): number | null {
   return usd === null ? null : Number(usd);
 }
+
+const AXIS_STEPS_MAX = 5;
+const ROUND_STEPS = [1, 2, 2.5, 5, 10];
+
+/** The labels of an axis with zero, in round steps, and the values that it spans. Counts have no labels of fractions. */
+export function axisOf(
+  least: number,
+  most: number,
+  isOfCounts: boolean,
+): { ticks: number[]; domain: readonly [number, number] } {
+  const step = roundStep((most - least || 1) / AXIS_STEPS_MAX, isOfCounts);
+  // A little below zero needs no label of its own.
+  const first = -least > step / 4 ? Math.floor(least / step) : 0;
+  const last = Math.max(Math.ceil(most / step), first + 1);
+  const ticks = Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)));
+  return { ticks, domain: [Math.min(least, first * step), last * step] };
+}
+
+/** The smallest round step that is not below `least`. */
+function roundStep(least: number, isOfCounts: boolean): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = (ROUND_STEPS.find((round) => round * power >= least) ?? 10) * power;
+  return isOfCounts && !Number.isInteger(step) ? Math.ceil(step) : step;
+}

@@ -1,4 +1,4 @@
-// The rule by which amounts are shown: totals in cents, amounts of one request to four significant digits, amounts that
+// The rule by which amounts are shown: totals in cents, amounts of one request and below a cent to four significant digits, amounts that
 // somebody entered as they are. The exact amount is beside each, on hover and in CSV files. Pure; the API sends exact
 // decimal strings.
 
@@ -10,6 +10,7 @@ const CENT_DIGITS = 2;
 const SIGNIFICANT_DIGITS = 4;
 /** More than any amount has: a token may cost less than a nanodollar. */
 const DIGITS_MAX = 24;
+const CENT = 10n ** BigInt(DIGITS_MAX - CENT_DIGITS);
 
 /** Which of the rules an amount follows. */
 export type Precision = 'total' | 'request' | 'exact';
@@ -19,12 +20,12 @@ export function formatAmount(usd: string, precision: Precision): string {
   return precision === 'total' ? formatMoney(usd) : formatExactMoney(usd);
 }
 
-/** A total: "$1,234.57", and "<$0.01" instead of zero. */
+/** A total: "$1,234.57", and below a cent as an amount of one request. */
 export function formatMoney(usd: string): string {
   const units = unitsOf(usd);
-  const shown = roundTo(units, CENT_DIGITS);
-  if (shown === 0n && units !== 0n) return units < 0n ? '>−$0.01' : '<$0.01';
-  return formatExactMoney(printDecimal(shown, DIGITS_MAX));
+  const size = units < 0n ? -units : units;
+  if (size < CENT) return formatRequestMoney(usd);
+  return formatExactMoney(printDecimal(roundTo(units, CENT_DIGITS), DIGITS_MAX));
 }
 
 /** An amount of one request: "$0.001813", "$12.35". */
@@ -44,7 +45,7 @@ export function formatExactMoney(usd: string, digitsLeast = CENT_DIGITS): string
 
 /** How a chart of amounts, which are floating-point numbers, labels its axis and its values. */
 export const chartFormats = {
-  /** The labels of an axis have the same digits, which its steps need: they are at least a fourth of `most`. */
+  /** The labels of an axis have the same digits, which its steps need: round ones of at least a fifth of `most`. */
   format: (usd: number, most = 0) => formatExactMoney(usd.toFixed(stepDigits(most / 4)), stepDigits(most / 4)),
   formatValue: (usd: number) => formatRequestMoney(usd.toFixed(NANO_DIGITS)),
 };

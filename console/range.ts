@@ -142,18 +142,32 @@ export function comparedRanges(
   range: TimeRange,
   nowMs: number,
 ): Record<'over' | 'before', { sinceMs: number; untilMs: number }> | null {
-  const { name, sinceMs, step } = range;
-  const untilMs = range.untilMs ?? startOf(nowMs, step);
-  if (untilMs <= sinceMs) return null;
+  const { sinceMs } = range;
+  const untilMs = range.untilMs ?? startOf(nowMs, range.step);
+  return untilMs <= sinceMs ? null : { over: { sinceMs, untilMs }, before: precedingRange(range, nowMs, untilMs) };
+}
+
+/** The time before a range that is as long as it is until a time, by default until now; of a month, from the start of the one before. */
+export function precedingRange(
+  { name, sinceMs, untilMs: endMs, step }: TimeRange,
+  nowMs: number,
+  untilMs = endMs ?? nowMs,
+): { sinceMs: number; untilMs: number } {
   const ofMonth = name === 'month' || name === 'last_month';
-  const wholeMs = range.untilMs === null ? startOf(nowMs, step) + stepMs[step] - sinceMs : untilMs - sinceMs;
+  const wholeMs = endMs === null ? startOf(nowMs, step) + stepMs[step] - sinceMs : untilMs - sinceMs;
   const beforeMs = ofMonth ? monthStartMs(sinceMs, -1) : sinceMs - wholeMs;
-  const beforeEndMs = name === 'last_month' ? sinceMs : Math.min(sinceMs, beforeMs + untilMs - sinceMs);
-  return { over: { sinceMs, untilMs }, before: { sinceMs: beforeMs, untilMs: beforeEndMs } };
+  return {
+    sinceMs: beforeMs,
+    untilMs: name === 'last_month' ? sinceMs : Math.min(sinceMs, beforeMs + untilMs - sinceMs),
+  };
 }
 
 /** "Nov 24 – Nov 30 (UTC)" for days in UTC; otherwise times in the zone. */
-export function describeRange({ sinceMs, untilMs }: TimeRange, nowMs: number, zone: string): string {
+export function describeRange(
+  { sinceMs, untilMs }: Pick<TimeRange, 'sinceMs' | 'untilMs'>,
+  nowMs: number,
+  zone: string,
+): string {
   const isOfDays = sinceMs % DAY_MS === 0 && (untilMs ?? 0) % DAY_MS === 0;
   if (isOfDays) {
     const [first, last] = [formatUtcDay(isoOf(sinceMs)), formatUtcDay(isoOf((untilMs ?? nowMs + 1) - 1))];

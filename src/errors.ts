@@ -90,6 +90,10 @@ export function storableMessage({ code, message }: Pick<TurnpikeError, 'code' | 
   return QUOTING.includes(code) ? '' : message;
 }
 
+/** Owners of a limit that refused a request; "held": only messages in progress stand in its way. */
+export const limitScopes = ['account', 'account_held', 'key', 'key_held'] as const;
+export type LimitScope = (typeof limitScopes)[number];
+
 export interface ErrorDetails {
   /** Becomes `retry-after`, rounded up to whole seconds. */
   retryAfterMs?: number;
@@ -98,6 +102,8 @@ export interface ErrorDetails {
   type?: string;
   /** Replaces the table's: true if only holds of other messages exhaust the balance. */
   retry?: boolean;
+  /** Stored with the count of refusals; clients never see it. Absent: no limit refused the request. */
+  scope?: LimitScope;
   /** Additional headers, such as `allow`. */
   headers?: Record<string, string>;
   /** More members of the body's `error`, such as `faults` of a refused file. */

@@ -16,6 +16,7 @@ import { faultsOf, readSources, type Source, textOf, walk } from './sources.ts';
 /** Files that take any JSON number, none of which is counted, held or priced. */
 const looseNumbers: Record<string, string> = {
   'src/fronts/request-fields.ts': 'ranges of sampling for the provider',
+  'src/fronts/speech/speech.ts': 'the range of a speed',
   'src/gateway/message-record.ts': 'asks only whether a count was reported',
   'src/providers/anthropic/adapt-request.ts': 'sampling for the provider',
   'src/providers/anthropic/convert-request.ts': 'sampling for the provider',
@@ -31,6 +32,7 @@ const looseNumbers: Record<string, string> = {
   'src/providers/read-vectors.ts': 'parts of vectors are relayed',
   'src/providers/rerank.ts': 'scores of documents are relayed',
   'src/providers/sandbox/fill-schema.ts': 'bounds in a schema',
+  'src/providers/sandbox/media.ts': 'a speed whose range was checked',
   'src/usage/account-samples.ts': 'checks that each is within its own range',
   'src/usage/read-usage.ts': 'names the numbers that nobody knows',
   'src/wire/exact-json.ts': 'writes numbers as they were read',

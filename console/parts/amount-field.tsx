@@ -41,7 +41,7 @@ export function noteOf({ usd, isConverted }: ReadAmount): Pick<TextInputProps, '
     inputContainer: (field) => (
       <>
         {field}
-        <Hint size="xs" mt={2} className="tabular" component="div" aria-live="polite">
+        <Hint size="xs" mt={isConverted ? 2 : 0} className="tabular" component="div" aria-live="polite">
           {isConverted && `= ${formatExactMoney(usd)}`}
         </Hint>
       </>

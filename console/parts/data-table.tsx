@@ -1,8 +1,8 @@
 // The tables of the console. `DataTable` lists rows of the API: loading, failure and empty states, more rows on demand,
 // and a choice of columns. `PlainTable` is the table itself, for rows that the page already has.
 
-import { Button, Card, Group, Menu, Stack, Table, UnstyledButton } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
+import { Button, Card, Group, Menu, Stack, Table, Text, UnstyledButton, useMantineTheme } from '@mantine/core';
+import { useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { countFilters, type Order, type Sorting, useFilters } from '../filters.ts';
 import { digitsOf, type Precision } from '../money.ts';
@@ -22,7 +22,7 @@ export interface Column<Row> {
   /** The rate of a row, for columns of rates: all are shown with the same fraction digits. */
   rate?: (row: Row) => string | null | undefined;
   align?: 'left' | 'right' | 'center';
-  /** Hidden below this width: "sm" hides it on phones, "lg" also on small screens. A user who chooses it sees it. */
+  /** Hidden below this width: "sm" hides it on phones, "lg" also on small screens. A user who chooses it sees it. See `isFolding`. */
   from?: 'xs' | 'sm' | 'md' | 'lg';
   /** Explains the label. */
   title?: string;
@@ -95,6 +95,8 @@ interface PlainTableProps<Row> {
   /** False: the cells extend to the border of the page or section. */
   isPadded?: boolean;
   isStrong?: (row: Row) => boolean;
+  /** Shows hidden columns in the first one, for rows that have no page of their own. */
+  isFolding?: boolean;
   /** A row before the totals that spans all columns. */
   note?: ReactNode;
   /** Handles a click on a row. */
@@ -113,10 +115,12 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
     isCompact = true,
     isPadded = true,
     isStrong,
+    isFolding = false,
     note,
     onOpen,
     sorting,
   } = table;
+  const folded = useFolded(isFolding ? columns : []);
   const digits = new Map(columns.map((column) => [column.name, digitsOfColumn(column, rows)]));
   return (
     <Table.ScrollContainer minWidth={0} type="native">
@@ -142,7 +146,11 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
               {...(isStrong?.(row) === true && { fw: 650 })}
               {...(onOpen !== undefined && { className: 'row-link', onClick: opener(row, onOpen) })}
             >
-              <Cells columns={columns} show={(column) => column.show(row, digits.get(column.name) ?? 0)} />
+              <Cells
+                columns={columns}
+                show={(column) => column.show(row, digits.get(column.name) ?? 0)}
+                fold={folded.length > 0 ? <Folded columns={folded} row={row} /> : null}
+              />
             </Table.Tr>
           ))}
           {note !== undefined && (
@@ -156,7 +164,7 @@ export function PlainTable<Row>(table: PlainTableProps<Row>) {
         {columns.some(({ total }) => total !== undefined) && (
           <Table.Tfoot>
             <Table.Tr fw={650}>
-              <Cells columns={columns} show={({ total }) => total} />
+              <Cells columns={columns} show={({ total }) => total} fold={null} />
             </Table.Tr>
           </Table.Tfoot>
         )}
@@ -198,14 +206,50 @@ function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>) {
 interface CellsProps<Row> {
   columns: readonly Column<Row>[];
   show: (column: Column<Row>) => ReactNode;
+  /** Below the first cell. */
+  fold: ReactNode;
 }
 
-function Cells<Row>({ columns, show }: CellsProps<Row>) {
-  return columns.map((column) => (
+function Cells<Row>({ columns, show, fold }: CellsProps<Row>) {
+  return columns.map((column, place) => (
     <Table.Td key={column.name} {...lookOf(column)}>
       {show(column)}
+      {place === 0 && fold}
     </Table.Td>
   ));
+}
+
+/** The columns that the window is too narrow for. */
+function useFolded<Row>(columns: readonly Column<Row>[]): Column<Row>[] {
+  const { breakpoints } = useMantineTheme();
+  const isBelow = {
+    xs: useIsBelow(breakpoints.xs),
+    sm: useIsBelow(breakpoints.sm),
+    md: useIsBelow(breakpoints.md),
+    lg: useIsBelow(breakpoints.lg),
+  };
+  return columns.filter(({ from }) => from !== undefined && isBelow[from]);
+}
+
+function useIsBelow(width: string): boolean {
+  return useMediaQuery(`not all and (min-width: ${width})`, false, { getInitialValueInEffect: false });
+}
+
+function Folded<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: Row }) {
+  return columns.map((column) => {
+    const value = column.show(row, 0);
+    return (
+      value !== null &&
+      value !== false && (
+        <Group key={column.name} gap={6} fz="xs" wrap="nowrap" align="baseline" className="folded">
+          <Text span inherit c="dimmed" flex="none">
+            {column.label}
+          </Text>
+          <div>{value}</div>
+        </Group>
+      )
+    );
+  });
 }
 
 function lookOf<Row>({ align = 'left', from }: Column<Row>) {

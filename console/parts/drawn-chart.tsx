@@ -11,12 +11,15 @@ import {
   useState,
 } from 'react';
 import { ReferenceArea, useActiveTooltipLabel, useXAxisInverseDataSnapScale } from 'recharts';
+import { axisOf } from '../figures.ts';
 import type { TimeChartProps } from './time-chart.tsx';
 
 /** The width of a digit of the axes, and the distance of the labels from the axis. */
 const DIGIT_PX = 7.5;
 const LABEL_GAP_PX = 18;
 const AXIS_PX_MIN = 64;
+/** Above the plot, for the half of the highest label that reaches beyond it. */
+const LABEL_PX = 10;
 
 export function DrawnChart(props: TimeChartProps) {
   const pick = usePick(props.onPick);
@@ -42,9 +45,10 @@ function Drawing({
   pick,
 }: TimeChartProps & { pick: Picking }) {
   const labelOf = (place: unknown) => points[Number(place)]?.at ?? '';
-  const most = mostOf(points, series);
-  const format = formatOf && ((value: number) => formatOf(value, most));
-  const labelLength = format?.(most).length ?? 0;
+  const [least, most] = extremesOf(points, series, isStacked === true);
+  const { ticks, domain } = axisOf(least, most, isOfCounts);
+  const format = formatOf && ((value: number) => formatOf(value, Math.max(most, -least)));
+  const labelLength = Math.max(0, ...ticks.map((tick) => format?.(tick).length ?? 0));
   const shared = {
     h: heightPx,
     data: points.map((point, place) => ({ ...point, place })), // labels may be repeated, places are not
@@ -59,7 +63,7 @@ function Drawing({
     xAxisProps: { minTickGap: 40, tickFormatter: labelOf },
     tooltipProps: { labelFormatter: labelOf },
     yAxisProps: {
-      allowDecimals: !isOfCounts,
+      ...(!isBare && { ticks, domain: [...domain], interval: 0 as const }),
       width: Math.max(AXIS_PX_MIN, labelLength * DIGIT_PX + LABEL_GAP_PX),
       ...(format !== undefined && { tickFormatter: format }),
     },
@@ -70,7 +74,7 @@ function Drawing({
     ...pick.keys,
   };
   // A chart without tooltips is not focusable.
-  const drawing = { accessibilityLayer: !isBare };
+  const drawing = { accessibilityLayer: !isBare, ...(!isBare && { margin: { top: LABEL_PX } }) };
   if (kind === 'bar')
     return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
   if (kind === 'line')
@@ -154,12 +158,19 @@ function KeepPlaces({ places }: { places: RefObject<Places> }) {
   return null;
 }
 
-/** The largest magnitude of a value. */
-function mostOf(points: TimeChartProps['points'], series: TimeChartProps['series']): number {
-  const values = points.flatMap((point) => series.map(({ name }) => point[name]));
-  return values.reduce<number>(
-    (most, value) => (typeof value === 'number' ? Math.max(most, Math.abs(value)) : most),
-    0,
+/** The smallest and the largest value, or sum of a point if its values are stacked. The axis has zero in any case. */
+function extremesOf(
+  points: TimeChartProps['points'],
+  series: TimeChartProps['series'],
+  isStacked: boolean,
+): [least: number, most: number] {
+  const values = points.flatMap((point) => {
+    const shown = series.map(({ name }) => point[name]).filter((value) => typeof value === 'number');
+    return isStacked ? [shown.reduce((sum, value) => sum + value, 0)] : shown;
+  });
+  return values.reduce<[number, number]>(
+    ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
+    [0, 0],
   );
 }
 

@@ -2,8 +2,7 @@
 
 import { Group, Select } from '@mantine/core';
 import { useFilters } from '../filters.ts';
-import { type Grouping, groupingIn } from '../groupings.ts';
-import { optionsOf } from '../labels.ts';
+import { type Grouping, groupingIn, groupingNoun } from '../groupings.ts';
 import { TextFilter } from './fields.tsx';
 
 interface GroupingSelectProps {
@@ -15,7 +14,8 @@ interface GroupingSelectProps {
 export function GroupingSelect({ labels, usual }: GroupingSelectProps) {
   const { values, set } = useFilters();
   const grouping = groupingIn(values, labels) ?? usual;
-  const options = optionsOf(labels as Record<string, string>).map((one) => ({ ...one, label: `By ${one.label}` }));
+  const names = Object.keys(labels) as Grouping[];
+  const options = names.map((value) => ({ value, label: `By ${groupingNoun(value)}` }));
   return (
     <Group gap="xs">
       {grouping === 'tag' && (

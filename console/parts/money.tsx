@@ -2,7 +2,7 @@
 
 import { Group, Progress, Stack, Text, type TextProps } from '@mantine/core';
 import { formatAmount, formatExactMoney, formatMoney, formatRate, type Precision, percentOf } from '../money.ts';
-import { Hint } from './page.tsx';
+import { Hint, lengthOf } from './page.tsx';
 
 interface MoneyProps extends TextProps {
   usd: string | null | undefined;
@@ -20,10 +20,10 @@ export function Money({ usd, precision = 'total', isSigned = false, none = '–'
         {none}
       </Text>
     );
+  const shown = `${isSigned && /^[^-]*[1-9]/.test(usd) ? '+' : ''}${formatAmount(usd, precision)}`;
   return (
-    <Text component="span" inherit className="tabular" title={formatExactMoney(usd)} {...text}>
-      {isSigned && /^[^-]*[1-9]/.test(usd) && '+'}
-      {formatAmount(usd, precision)}
+    <Text component="span" inherit className="tabular" title={formatExactMoney(usd)} style={lengthOf(shown)} {...text}>
+      {shown}
     </Text>
   );
 }

@@ -18,7 +18,7 @@ import {
   type TitleProps,
   VisuallyHidden,
 } from '@mantine/core';
-import { type ComponentPropsWithoutRef, type ReactNode, useEffect, useId } from 'react';
+import { type ComponentPropsWithoutRef, type CSSProperties, type ReactNode, useEffect, useId } from 'react';
 import { ApiFailure } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
 import { Logo, PublicFooter, PublicLinks, usePageTitle } from '../installation.tsx';
@@ -45,7 +45,7 @@ interface PageHeadProps {
 export function PageHead({ title, text, actions }: PageHeadProps) {
   usePageTitle(title);
   return (
-    <Group justify="space-between" align="flex-end" mb="lg" gap="md">
+    <Group justify="space-between" align="flex-end" gap="md" className="page-head">
       <Stack gap={2} miw={0} style={{ flex: '1 1 280px' }}>
         <Title order={1} size="h2" className="wrap">
           {title}
@@ -142,7 +142,13 @@ export function StatTile({ label, value, link, note, chart, color }: StatTilePro
         {link === undefined ? label : <TextLink {...link}>{label}</TextLink>}
       </Text>
       <Text fw={650} lh={1.2} mt={2} className="stat-value" {...(color !== undefined && { c: color })}>
-        {value}
+        {typeof value === 'string' ? (
+          <span className="tabular" style={lengthOf(value)}>
+            {value}
+          </span>
+        ) : (
+          value
+        )}
       </Text>
       {chart}
       {note !== undefined && (
@@ -152,6 +158,11 @@ export function StatTile({ label, value, link, note, chart, color }: StatTilePro
       )}
     </Card>
   );
+}
+
+/** For the size of a text that must fit in a tile. */
+export function lengthOf(text: string): CSSProperties {
+  return { '--characters': text.length } as CSSProperties;
 }
 
 export interface EmptyStateProps {

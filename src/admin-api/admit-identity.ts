@@ -24,6 +24,7 @@ import { storeAccepted } from './invitations.ts';
 import { personNote } from './people.ts';
 import { addPerson, type DirectoryProfile, findFormer, placePerson, wouldPlace } from './place-person.ts';
 import type { Call } from './route.ts';
+import { isEmailDenied } from './sign-up-state.ts';
 
 /** Verified claims of a person. */
 export interface VerifiedIdentity {
@@ -43,6 +44,7 @@ export type IdentityRefusal =
   | 'person_disabled'
   | 'email_changed'
   | 'email_not_trusted'
+  | 'email_denied'
   | 'groups_unavailable'
   | 'identity_taken'
   | 'no_place';
@@ -158,7 +160,8 @@ async function decideOnUnknown(call: Call, verified: VerifiedIdentity): Promise<
   const filter = { member: 'email' as const, equals: email };
   const [user] = await scim.listScimUsers({ filter, offset: 0, limit: 1 });
   if (user?.active === false) return refuse('person_disabled');
-  if (issuer.createsPeople) {
+  const isDenied = isEmailDenied(call, email);
+  if (issuer.createsPeople && !isDenied) {
     if (groups === null) return refuse('groups_unavailable');
     const place = await placeAt(call, issuer.id, groups);
     if (place !== null) {
@@ -170,7 +173,8 @@ async function decideOnUnknown(call: Call, verified: VerifiedIdentity): Promise<
   if (invited !== null) return { kind: 'accept', person: invited };
   const former = await people.listUnclaimed({ email, status: 'disabled', accountId: null, limit: 1 });
   if (former.length > 0) return refuse('person_disabled');
-  return refuse(issuer.createsPeople ? 'no_place' : 'person_unknown');
+  if (!issuer.createsPeople) return refuse('person_unknown');
+  return refuse(isDenied ? 'email_denied' : 'no_place');
 }
 
 function isConflict(failure: unknown): true {

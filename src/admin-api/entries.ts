@@ -199,6 +199,7 @@ export const statementSchema = z
     opening_balance: amountShown,
     closing_balance: amountShown.describe('Exactly opening_balance + credited − used + refunded + corrected.'),
     credited: amountShown.describe('The signed sum of payments, promotions, adjustments and written-off debts.'),
+    bonus: amountShown.describe('The part of `credited` that are bonuses of payments, less those taken back.'),
     used: amountShown.describe(
       'The amount that messages were charged when they ended, with those of accounts below that pay from this one.',
     ),

@@ -41,6 +41,10 @@ const effectSchema = z.object({
   counted_since: timeShown
     .nullable()
     .describe('Earlier messages are not counted, because there are too many; null if all are.'),
+  all_messages: countShown.describe(
+    'Messages from `since` to `until`, of which `messages` are the newest; the same number if all are counted.',
+  ),
+  all_billed: amountShown.describe('As billed for `all_messages`.'),
   ...sums,
   not_sold: countShown.describe('Messages in a service tier that the scheduled price does not have.'),
   groups: z

@@ -26,6 +26,9 @@ export interface PriceEffect extends EffectSum {
   untilMs: number;
   /** Earlier messages are not counted; null if all are. */
   countedSinceMs: number | null;
+  /** Those of the whole time and their bill, of which `messages` and `billed` are a sample if earlier ones are not counted. */
+  allMessages: number;
+  allBilled: bigint;
   /** Messages in a service tier that the other price does not have: they would have been refused. */
   notSold: number;
   groups: (EffectSum & { group: string; multiplier: string })[];
@@ -35,7 +38,8 @@ export interface PriceEffect extends EffectSum {
 export async function readPriceEffect(call: Call, model: string, price: ModelPrice): Promise<PriceEffect> {
   const untilMs = call.clock.nowMs();
   const sinceMs = untilMs - bounds.priceEffectMs;
-  const effect: PriceEffect = { ...emptySum(), sinceMs, untilMs, countedSinceMs: null, notSold: 0, groups: [] };
+  const all = { allMessages: 0, allBilled: 0n, countedSinceMs: null };
+  const effect: PriceEffect = { ...emptySum(), ...all, sinceMs, untilMs, notSold: 0, groups: [] };
   const search: Omit<UsageSearch, 'before'> = {
     ...NO_FILTER,
     account: null,
@@ -49,16 +53,25 @@ export async function readPriceEffect(call: Call, model: string, price: ModelPri
     limit: bounds.pageItemsMax,
   };
   const startedMs = performance.now();
+  let lastAtMs = untilMs;
   for (let before: number | null = null; ; ) {
     const { rows, next } = await call.usage.searchUsage({ ...search, before }, requesterOf(call));
     for (const row of rows) addRecord(effect, row, price);
-    if (next === null) return inOrder(effect);
+    lastAtMs = rows.at(-1)?.atMs ?? lastAtMs;
+    if (next === null) return inOrder({ ...effect, allMessages: effect.messages, allBilled: effect.billed });
     const isOver =
       effect.messages >= bounds.priceEffectRecordsMax || performance.now() - startedMs > bounds.priceEffectReadMsMax;
-    if (isOver) return inOrder({ ...effect, countedSinceMs: rows.at(-1)?.atMs ?? effect.countedSinceMs ?? untilMs });
-    effect.countedSinceMs = rows.at(-1)?.atMs ?? effect.countedSinceMs;
+    if (isOver)
+      return inOrder({ ...effect, ...(await readAll(call, { model, sinceMs, untilMs })), countedSinceMs: lastAtMs });
     before = next;
   }
+}
+
+/** From the totals, which are read fast however many messages there are. */
+async function readAll(call: Call, of: Pick<UsageSearch, 'model' | 'sinceMs' | 'untilMs'>) {
+  const everything = { account: null, key: null, madeBy: null, groupBy: 'model' as const, limit: 1 };
+  const { whole } = await call.usage.totalUsage({ ...everything, ...of }, requesterOf(call));
+  return { allMessages: whole.messages, allBilled: whole.cost };
 }
 
 function emptySum(): EffectSum {

@@ -5,10 +5,14 @@ import { isDeniedEmail } from '../accounts/accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import type { AdminDependencies } from './dependencies.ts';
 
-/** Throws invalid_request for an email at a domain that the operator does not accept. */
-export function refuseDeniedEmail({ catalog }: Pick<AdminDependencies, 'catalog'>, email: string): void {
+export function isEmailDenied({ catalog }: Pick<AdminDependencies, 'catalog'>, email: string): boolean {
   const { emailDomainsDenied: denied, emailDomainsAllowed: allowed } = catalog.current().settings;
-  if (!isDeniedEmail(email, { denied, allowed })) return;
+  return isDeniedEmail(email, { denied, allowed });
+}
+
+/** Throws invalid_request for an email at a domain that the operator does not accept. */
+export function refuseDeniedEmail(dependencies: Pick<AdminDependencies, 'catalog'>, email: string): void {
+  if (!isEmailDenied(dependencies, email)) return;
   const domain = email.slice(email.lastIndexOf('@') + 1);
   throw invalidMember('email', `must not be an address at ${domain}: use a permanent address of yours`);
 }

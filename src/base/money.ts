@@ -54,3 +54,17 @@ export function formatDecimal(units: bigint, fractionDigits: number, fractionDig
     .padEnd(fractionDigitsLeast, '0');
   return fraction === '' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`;
 }
+
+const SHOWN_DIGITS = 24; // of any amount
+const CENT = 10n ** 22n;
+
+/** Shows an amount in USD to people: "$1,234.57", and "$0.001235" with four significant digits below a cent. Other text is as it is. */
+export function showUsd(text: string): string {
+  const units = parseDecimal(text, SHOWN_DIGITS);
+  if (units === null) return text;
+  const size = units < 0n ? -units : units;
+  const unit = size === 0n || size >= CENT ? CENT : 10n ** BigInt(Math.max(0, size.toString().length - 4));
+  const rounded = formatDecimal(((size + unit / 2n) / unit) * unit, SHOWN_DIGITS, 2);
+  const [whole = '', fraction = ''] = rounded.split('.');
+  return `${units < 0n ? '−' : ''}$${BigInt(whole).toLocaleString('en-US')}.${fraction}`;
+}

@@ -79,7 +79,6 @@ export { routesWithinResidency } from './residency.ts';
 export {
   type CallerScope,
   checkFeatures,
-  checkUnits,
   credentialsFor,
   groupUnder,
   listOffers,
@@ -88,6 +87,7 @@ export {
   notFound,
   type Offer,
   offerOf,
+  requireUnits,
   resolveModel,
   withOwnCredentials,
 } from './resolve-model.ts';
@@ -103,7 +103,7 @@ export { listedOffers, offerFrom, type ProviderOffer, sellOffers } from './sell-
 export { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 export type { CatalogDocument, CatalogStore, DocumentKind } from './store.ts';
 export { credentialContext, resealDocument, sealedCredentials } from './store.ts';
-export { isUnitPriced, printUnitRates, UNIT_RATES } from './unit-price.ts';
+export { imageRate, isUnitPriced, printUnitRates, UNIT_RATES } from './unit-price.ts';
 export {
   emptied,
   type Hidden,

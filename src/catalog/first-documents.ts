@@ -25,6 +25,8 @@ const OTHER_SANDBOX_MODELS: Readonly<Record<string, object>> = {
   'sandbox-embedding': { serves: 'embeddings', price: { input: '1' } },
   'sandbox-rerank': { serves: 'rerank', price: { units: { per_thousand_searches: '2' } } },
   'sandbox-moderation': { serves: 'moderation', price: { input: '1' } },
+  'sandbox-image': { serves: 'images', price: { units: { per_image: '0.01' } } },
+  'sandbox-speech': { serves: 'speech', price: { units: { per_million_characters: '15' } } },
 };
 
 /**

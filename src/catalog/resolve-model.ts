@@ -2,10 +2,19 @@
 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { PricedTier, Serves, Units } from '../wire/wire.ts';
-import type { Catalog, Credential, Group, Model, ProviderSettings, Route } from './model.ts';
+import {
+  type PricedTier,
+  type Serves,
+  UNITS,
+  type Unbounded,
+  type Unit,
+  type Units,
+  unitEntries,
+  unitsOf,
+} from '../wire/wire.ts';
+import type { Catalog, Credential, Group, Model, ModelPrice, ProviderSettings, Route } from './model.ts';
 import { routesWithinResidency } from './residency.ts';
-import { isImagePriced } from './unit-price.ts';
+import { isCharged, isImagePriced } from './unit-price.ts';
 
 interface CompiledPattern {
   head: string;
@@ -207,11 +216,22 @@ export interface PricedFeatures {
   notOffered: string | null;
 }
 
-/** Throws feature_not_priced for images of a size and quality that have no price beside others that have. */
-export function checkUnits({ model }: Offer, { counts, image }: Units): void {
-  const { units } = model.price;
-  if (!counts.images || !units || units.images === null || isImagePriced(units, image)) return;
-  throw new TurnpikeError('feature_not_priced', `size: images of ${image} have no price for the model ${model.name}`);
+/**
+ * The units that the model is billed by, or costs the operator: others are not counted. Throws feature_not_priced for images of a
+ * size and quality that have no price beside others that have, and for a unit with a price but without a known most.
+ */
+export function requireUnits({ model, routes }: Offer, units: Units, unbounded: Unbounded = {}): Units {
+  const { price, name } = model;
+  const { counts, image } = units;
+  if (counts.images && price.units && price.units.images !== null && !isImagePriced(price.units, image))
+    throw new TurnpikeError('feature_not_priced', `size: images of ${image} have no price for the model ${name}`);
+  const isPaid = (unit: Unit, paid: ModelPrice | null) =>
+    paid !== null && isCharged(unit, paid.units ?? null, paid.standard);
+  const refused = UNITS.find((unit) => unbounded[unit] !== undefined && isPaid(unit, price));
+  if (refused !== undefined) throw new TurnpikeError('feature_not_priced', unbounded[refused] ?? '');
+  const isCounted = (unit: Unit) =>
+    !unit.endsWith('_tokens') || isPaid(unit, price) || routes.some(({ cost }) => isPaid(unit, cost));
+  return unitsOf(Object.fromEntries(unitEntries(units).filter(([unit]) => isCounted(unit))), image);
 }
 
 // Providers need no beta up to here, so only models with larger windows sell long context.

@@ -281,7 +281,7 @@ export const SETTINGS = {
     'domains of the emails that can sign up; an empty list: any',
   ),
   email_domains_denied: setting(mailDomains, []).describe(
-    'domains, with all below them, whose emails can neither sign up nor be invited by accounts, such as those of disposable mailboxes, see operating.md',
+    'domains, with all below them, whose emails can neither sign up, nor be invited by accounts, nor become people at their first sign-in with OpenID Connect, such as those of disposable mailboxes, see operating.md',
   ),
   email_domains_allowed: setting(mailDomains, []).describe('exceptions from `email_domains_denied`'),
   sign_up_group: setting(plainName, 'default').describe(

@@ -52,12 +52,19 @@ const ANY_IMAGE = '*';
 export function imageRate({ images }: Pick<UnitRates, 'images'>, image: string | null): bigint | null {
   if (images === null) return null;
   const found = image === null ? undefined : findImage(images, image);
-  return found ?? [...images.values()].reduce((most, rate) => (rate > most ? rate : most), 0n);
+  return found ?? dearest(images.values());
 }
 
 function findImage(images: ReadonlyMap<string, bigint>, image: string): bigint | undefined {
-  const names = [image, ...image.split(' '), ANY_IMAGE];
-  return names.map((name) => images.get(name)).find((rate) => rate !== undefined);
+  const words = image.split(' ');
+  const own = [image, ...words].map((name) => images.get(name)).find((rate) => rate !== undefined);
+  if (own !== undefined) return own;
+  const wider = [...images].filter(([name]) => words.every((word) => name.split(' ').includes(word)));
+  return wider.length > 0 ? dearest(wider.map(([, rate]) => rate)) : images.get(ANY_IMAGE);
+}
+
+function dearest(rates: Iterable<bigint>): bigint {
+  return [...rates].reduce((most, rate) => (rate > most ? rate : most), 0n);
 }
 
 /** Whether images of this size and quality have a price. */
@@ -84,6 +91,11 @@ export function isUnitPriced(price: UnitRates | null, unit: Unit): boolean {
   if (price === null) return false;
   const { rate: name } = UNIT_PRICES[unit];
   return name === 'per_image' ? price.images !== null : price.rates[name] !== undefined;
+}
+
+/** Whether counts of a unit cost anything. */
+export function isCharged(unit: Unit, price: UnitRates | null, text: Record<'input' | 'output', bigint>): boolean {
+  return (rateOf(unit, null, price, text)?.rate ?? 0n) > 0n;
 }
 
 /** The cost before the multiplier, in parts of 10^-18 USD. Units without a price cost nothing. */

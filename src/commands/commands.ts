@@ -75,6 +75,7 @@ const topics: readonly Topic[] = [
   topic('ledger', "List an account's journal entries", onResources),
   topic('audit', 'List changes and who made them', onResources),
   topic('event', 'List events', onResources),
+  topic('incident', 'List incidents: problems that go on, or have ended', onResources),
   topic('destination', 'Create, list, show, update, rotate and test destinations of events', onResources),
   topic('export', 'Download files of usage and costs, and send them at regular times', async () => [
     (await import('./exports.ts')).exportDownload,

@@ -88,6 +88,9 @@ const exportDetails: readonly Column[] = [
 const exportRunColumns = columns('period status tries rows bytes next_at done_at error');
 const auditColumns: readonly Column[] = [...columns('at actor role address action object'), ['CHANGE', changeText]];
 const withSecret: CommandDetails = { advice: 'Keep the secret now: it is not shown again.\n' };
+const incidentColumns = columns(
+  'id since ended_at severity kind account_name model provider key subject cause requests accounts',
+);
 const deliveryColumns = columns('id destination event.id event.type status tries created_at next_attempt_at done_at');
 
 /** For a command whose response has a one-time secret: prints it as a link into the console. */
@@ -294,6 +297,7 @@ const events: readonly ApiCommand[] = [
     whenEmpty: 'No changes match.',
   }),
   apiCommand('event list', 'event-list', columns('id timestamp account type description'), { isLimited: true }),
+  apiCommand('incident list', 'incident-list', incidentColumns, { whenEmpty: 'There are no such incidents.' }),
   apiCommand('destination create', 'destination-create', [...destinationDetails, ...columns('secret')], withSecret),
   apiCommand('destination list', 'destination-list', destinationColumns, {
     isLimited: true,

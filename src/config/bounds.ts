@@ -146,6 +146,8 @@ export const bounds = {
   rerankDocumentsMax: 1_000, // as Cohere recommends; vendors' own limits are higher
   moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
+  imagesPerRequestMax: 10, // as at OpenAI
+  upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
   attemptsMax: 8,
@@ -346,6 +348,7 @@ export const bounds = {
   incidentCountedMax: 50, // open ones of accounts whose requests are counted
   incidentCountEveryMs: 60_000,
   incidentAccountsShown: 20,
+  incidentReportsPerHourMax: 100, // events of incidents that begin; an end is reported if the beginning was
   incidentLossLeast: 10_000_000, // nanodollars that a model loses in two days: 0.01 USD
   incidentMarginDays: 2,
   incidentMarginEveryMs: 5 * 60 * 1000,

@@ -1,5 +1,6 @@
 // The text of each mail to one person. Names that other people chose are shown only if they cannot contain a link.
 
+import { showTime } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import type { Letter } from './render-letter.ts';
 
@@ -132,7 +133,7 @@ function passwordLetter(content: PasswordContent, host: string): Letter {
         heading: 'Your password was changed',
         paragraphs: [`The password with which you sign in to ${host} was changed. All other sessions have ended.`],
         facts: [
-          ['When', formatTime(content.atMs)],
+          ['When', showTime(content.atMs)],
           ...(content.address === '' ? [] : [['From the address', content.address] as const]),
         ],
         action: { label: 'Sign in', url: content.url },
@@ -166,13 +167,7 @@ function article(word: string): string {
 }
 
 function worksUntil(expiresAtMs: number): string {
-  return `The link works once, until ${formatTime(expiresAtMs)}.`;
-}
-
-/** "25 November 2026, 14:05 UTC" */
-export function formatTime(atMs: number): string {
-  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-  return `${date.format(atMs).replace(/ at /, ', ')} UTC`;
+  return `The link works once, until ${showTime(expiresAtMs)}.`;
 }
 
 const PLAIN = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} &'’()_-]*$/u;
@@ -205,7 +200,7 @@ export function writeNotice({ title, sentence, atMs, account, url, isSecurity }:
     subject: `${title}${account === null ? '' : ` (${account})`} – ${host}`,
     heading: title,
     paragraphs: [sentence],
-    facts: [['When', formatTime(atMs)], ...(account === null ? [] : [['Account', account] as const])],
+    facts: [['When', showTime(atMs)], ...(account === null ? [] : [['Account', account] as const])],
     action: { label: 'Open the console', url },
     notes: isSecurity ? ['You get this mail because it is about the security of the account.'] : [],
   };

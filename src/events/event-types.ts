@@ -2,6 +2,8 @@
 // Amounts are decimal strings in USD, times ISO 8601, ids as in the admin API. Data never has a secret.
 
 import { z } from 'zod';
+import { showDay, showTime } from '../base/clock.ts';
+import { showUsd } from '../base/money.ts';
 
 export type Severity = 'info' | 'warning' | 'error';
 
@@ -26,6 +28,7 @@ function define<Shape extends z.ZodRawShape>({ isSecurity, data, ...rest }: Even
 
 const amount = z.string().describe('USD, as a decimal string.');
 const exactAmount = z.string().describe('USD, as an exact decimal string.');
+const bonus = amount.optional();
 const count = z.int().min(0);
 const time = z.iso.datetime();
 const id = z.string();
@@ -37,13 +40,27 @@ const payment = { payment: id, kind: paymentKind };
 const key = { key: id, name: z.string(), prefix: z.string() };
 const actor = z.string().describe('Who made the change: "tok_…", "person_…", "local" or "start".');
 
+const incident = {
+  incident: id,
+  kind: z.string().describe('As in the list of incidents.'),
+  severity: z.enum(['warning', 'critical']),
+  since: time.describe('When the problem began, as far as it is known.'),
+  model: z.string().nullable(),
+  provider: z.string().nullable().describe('null in incidents of accounts.'),
+  key: id.nullable(),
+  subject: z.string().nullable().describe('The name of a destination, an export, a credential, a task or a signal.'),
+  cause: z.string().nullable().describe('The fault of the provider, or the error code of the refusals.'),
+  message: z.string().nullable().describe('What the provider or the service said last.'),
+  requests: count.nullable().describe('Requests that were affected so far; null: not counted.'),
+};
+
 const money = {
   'balance.low': define({
     title: 'Balance low',
     severity: 'warning',
     audience: 'account',
     data: { threshold: amount, available: amount },
-    describe: (data) => `The balance fell below ${data.threshold} USD: ${data.available} USD are available.`,
+    describe: (data) => `The balance fell below ${showUsd(data.threshold)}: ${showUsd(data.available)} is available.`,
   }),
   'balance.exhausted': define({
     title: 'Balance exhausted',
@@ -57,7 +74,7 @@ const money = {
     severity: 'warning',
     audience: 'account',
     data: { percent, used: amount, allowance: amount, period },
-    describe: (data) => `${data.percent} % of the allowance of ${data.allowance} USD (${data.period}) are used.`,
+    describe: (data) => `${data.percent} % of the allowance of ${showUsd(data.allowance)} (${data.period}) are used.`,
   }),
   'quota.used': define({
     title: 'Quota of a key used',
@@ -65,7 +82,7 @@ const money = {
     audience: 'account',
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
-      `${data.percent} % of the quota of ${data.quota} USD (${data.period}) of the key ${data.key} are used.`,
+      `${data.percent} % of the quota of ${showUsd(data.quota)} (${data.period}) of the key ${data.key} are used.`,
   }),
   'budget.used': define({
     title: 'Budget of a person used',
@@ -81,7 +98,7 @@ const money = {
       resets_at: z.string().nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the budget of ${data.budget} USD (${data.window}) of the person ${data.person} are used.`,
+      `${data.percent} % of the budget of ${showUsd(data.budget)} (${data.window}) of the person ${data.person} are used.`,
   }),
   'budget.burning': define({
     title: 'Budget used up too fast',
@@ -101,7 +118,7 @@ const money = {
       resets_at: time,
     },
     describe: (data) =>
-      `${data.spent} USD were used in ${data.minutes} minutes of the ${burningName(data)} of ${data.amount} USD (${data.window}): at this speed it is used up at ${data.exhausted_at}, before it begins anew at ${data.resets_at}.`,
+      `${showUsd(data.spent)} was used in ${data.minutes} minutes of the ${burningName(data)} of ${showUsd(data.amount)} (${data.window}): at this speed, it is used up at ${showTime(data.exhausted_at)}, before it begins anew at ${showTime(data.resets_at)}.`,
   }),
   'plan_window.used': define({
     title: 'Plan allowance used',
@@ -116,7 +133,7 @@ const money = {
       resets_at: time.nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${data.limit} USD) are used.`,
+      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${showUsd(data.limit)}) are used.`,
   }),
   'spend.unusual': define({
     title: 'Unusual spending',
@@ -127,14 +144,15 @@ const money = {
       spent: amount,
       usual: amount.describe('USD that the account usually spends in a day, by its own past.'),
     },
-    describe: (data) => `${data.spent} USD were spent on ${data.day}; a usual day is ${data.usual} USD.`,
+    describe: (data) =>
+      `${showUsd(data.spent)} was spent on ${showDay(data.day)}; a usual day is ${showUsd(data.usual)}.`,
   }),
   'message.written_off': define({
     title: 'Cost written off',
     severity: 'warning',
     audience: 'installation',
     data: { request: id, key: id, amount },
-    describe: (data) => `${data.amount} USD of the message ${data.request} could not be paid and were written off.`,
+    describe: (data) => `${showUsd(data.amount)} of the message ${data.request} could not be paid and was written off.`,
   }),
 } as const;
 
@@ -143,16 +161,16 @@ const payments = {
     title: 'Payment received',
     severity: 'info',
     audience: 'account',
-    data: { ...payment, amount },
+    data: { ...payment, amount, bonus: bonus.describe('USD that were credited as a bonus beside it.') },
     describe: (data) =>
-      `${data.amount} USD were ${isOfPlan(data) ? 'paid for a plan' : 'paid and credited'} (${data.payment}).`,
+      `${showUsd(data.amount)} was ${isOfPlan(data) ? 'paid for a plan' : 'paid and credited'}${withBonus(data)} (${data.payment}).`,
   }),
   'payment.failed': define({
     title: 'Payment failed',
     severity: 'warning',
     audience: 'account',
     data: { ...payment, amount, failure: z.string().nullable() },
-    describe: (data) => `The payment ${data.payment} of ${data.amount} USD failed${because(data.failure)}.`,
+    describe: (data) => `The payment ${data.payment} of ${showUsd(data.amount)} failed${because(data.failure)}.`,
   }),
   'payment.refunded': define({
     title: 'Payment refunded',
@@ -163,25 +181,30 @@ const payments = {
       amount: amount.describe('USD that were taken back from the balance now.'),
       refunded: amount.describe('USD that were refunded of this payment in all.'),
       debt: amount.describe('USD that the account owes beyond its floor.'),
+      bonus: bonus.describe('USD of its bonus that were taken back now.'),
     },
-    describe: (data) =>
-      `The payment ${data.payment} was refunded: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
+    describe: (data) => `The payment ${data.payment} was refunded: ${takenBack(data)}.`,
   }),
   'payment.disputed': define({
     title: 'Payment disputed',
     severity: 'error',
     audience: 'account',
-    data: { ...payment, amount: amount.describe('USD that were taken back now.'), disputed: amount, debt: amount },
-    describe: (data) =>
-      `The payment ${data.payment} was disputed: ${data.amount} USD were taken from ${paidBy(data)}${owing(data.debt)}.`,
+    data: {
+      ...payment,
+      amount: amount.describe('USD that were taken back now.'),
+      disputed: amount,
+      debt: amount,
+      bonus,
+    },
+    describe: (data) => `The payment ${data.payment} was disputed: ${takenBack(data)}.`,
   }),
   'payment.restored': define({
     title: 'Dispute closed',
     severity: 'info',
     audience: 'account',
-    data: { ...payment, amount: amount.describe('USD that were credited again.') },
+    data: { ...payment, amount: amount.describe('USD that were credited again.'), bonus },
     describe: (data) =>
-      `The dispute of ${data.payment} was closed: ${data.amount} USD were ${isOfPlan(data) ? 'returned' : 'credited again'}.`,
+      `The dispute of ${data.payment} was closed: ${showUsd(data.amount)} was ${isOfPlan(data) ? 'returned' : 'credited again'}${withBonus(data)}.`,
   }),
   'payment.mismatched': define({
     title: 'Payment does not match',
@@ -194,15 +217,15 @@ const payments = {
     title: 'Auto-recharge succeeded',
     severity: 'info',
     audience: 'account',
-    data: { payment: id, amount },
-    describe: (data) => `The balance was recharged automatically by ${data.amount} USD.`,
+    data: { payment: id, amount, bonus },
+    describe: (data) => `The balance was recharged automatically by ${showUsd(data.amount)}${withBonus(data)}.`,
   }),
   'recharge.failed': define({
     title: 'Auto-recharge failed',
     severity: 'error',
     audience: 'account',
     data: { payment: id, amount, failure: z.string().nullable() },
-    describe: (data) => `The automatic recharge of ${data.amount} USD failed${because(data.failure)}.`,
+    describe: (data) => `The automatic recharge of ${showUsd(data.amount)} failed${because(data.failure)}.`,
   }),
   'recharge.limited': define({
     title: 'Auto-recharge limit reached',
@@ -224,7 +247,7 @@ const payments = {
     severity: 'info',
     audience: 'account',
     data: { batch: id, amount },
-    describe: (data) => `A code of ${data.amount} USD was redeemed.`,
+    describe: (data) => `A code of ${showUsd(data.amount)} was redeemed.`,
   }),
 } as const;
 
@@ -248,14 +271,14 @@ const plans = {
     severity: 'info',
     audience: 'account',
     data: { plan: z.string(), paid_until: time },
-    describe: (data) => `The plan ${data.plan} is paid until ${data.paid_until}.`,
+    describe: (data) => `The plan ${data.plan} is paid until ${showTime(data.paid_until)}.`,
   }),
   'plan.ending': define({
     title: 'Plan ends soon',
     severity: 'warning',
     audience: 'account',
     data: { plan: z.string(), ends_at: time },
-    describe: (data) => `The plan ${data.plan} ends at ${data.ends_at}.`,
+    describe: (data) => `The plan ${data.plan} ends at ${showTime(data.ends_at)}.`,
   }),
   'plan.ended': define({
     title: 'Plan ended',
@@ -277,7 +300,7 @@ const plans = {
     audience: 'account',
     data: { plan: z.string(), ends_at: time.nullable() },
     describe: (data) =>
-      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${data.ends_at}`}.`,
+      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${showTime(data.ends_at)}`}.`,
   }),
 } as const;
 
@@ -303,7 +326,7 @@ const access = {
     severity: 'warning',
     audience: 'account',
     data: { ...key, expires_at: time },
-    describe: (data) => `The key ${named(data)} expires at ${data.expires_at}.`,
+    describe: (data) => `The key ${named(data)} expires at ${showTime(data.expires_at)}.`,
   }),
   'key.disabled': define({
     title: 'Key disabled',
@@ -342,7 +365,7 @@ const access = {
     severity: 'info',
     audience: 'installation',
     data: { name: z.string(), email: z.string(), credit: amount },
-    describe: (data) => `${data.email} signed up; the account got ${data.credit} USD.`,
+    describe: (data) => `${data.email} signed up; the account got ${showUsd(data.credit)}.`,
   }),
   'sign_up.limited': define({
     title: 'Limit of sign-ups reached',
@@ -367,19 +390,34 @@ const service = {
     describe: (data) =>
       `${data.count} requests ${data.key === null ? '' : `of the key ${data.key} `}were rejected within ${data.minutes} minutes (${data.code}).`,
   }),
+  'incident.opened': define({
+    title: 'Incident opened',
+    severity: 'error',
+    audience: 'account',
+    data: incident,
+    describe: (data) => `${incidentWords(data, false)} since ${showTime(data.since)}${sayingOf(data)}.`,
+  }),
+  'incident.ended': define({
+    title: 'Incident ended',
+    severity: 'info',
+    audience: 'account',
+    data: { ...incident, ended_at: time },
+    describe: (data) =>
+      `${incidentWords(data, true)} from ${showTime(data.since)} to ${showTime(data.ended_at)}; this is over.`,
+  }),
   'provider.failing': define({
     title: 'Provider failing',
     severity: 'error',
     audience: 'installation',
     data: { provider: z.string(), since: time },
-    describe: (data) => `All routes of the provider ${data.provider} fail since ${data.since}.`,
+    describe: (data) => `All routes of the provider ${data.provider} fail since ${showTime(data.since)}.`,
   }),
   'provider.recovered': define({
     title: 'Provider recovered',
     severity: 'info',
     audience: 'installation',
     data: { provider: z.string(), since: time.describe('When it began to fail.') },
-    describe: (data) => `The provider ${data.provider} answers again; it failed since ${data.since}.`,
+    describe: (data) => `The provider ${data.provider} answers again; it failed since ${showTime(data.since)}.`,
   }),
   'export.failed': define({
     title: 'Export failed',
@@ -410,7 +448,7 @@ const service = {
         .describe('What explains the difference; they add up to it.'),
     },
     describe: (data) =>
-      `The bill of ${data.provider} for ${data.day} is ${data.billed} USD; ${data.recorded} USD were recorded. The difference is ${data.difference} USD.`,
+      `The bill of ${data.provider} for ${showDay(data.day)} is ${showUsd(data.billed)}; ${showUsd(data.recorded)} was recorded. The difference is ${showUsd(data.difference)}.`,
   }),
   'price.scheduled': define({
     title: 'Price scheduled',
@@ -418,7 +456,7 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it takes effect.'), actor },
     describe: (data) =>
-      `A price of the model ${data.model} was scheduled for ${data.from} by ${actorName(data.actor)}.`,
+      `A price of the model ${data.model} was scheduled for ${showTime(data.from)} by ${actorName(data.actor)}.`,
   }),
   'price.canceled': define({
     title: 'Scheduled price canceled',
@@ -426,14 +464,14 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it would have taken effect.'), actor },
     describe: (data) =>
-      `The price of the model ${data.model} that was scheduled for ${data.from} was canceled by ${actorName(data.actor)}.`,
+      `The price of the model ${data.model} that was scheduled for ${showTime(data.from)} was canceled by ${actorName(data.actor)}.`,
   }),
   'price.changed': define({
     title: 'Price changed',
     severity: 'info',
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it took effect.') },
-    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${data.from}.`,
+    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${showTime(data.from)}.`,
   }),
   'backup.failed': define({
     title: 'Backup failed',
@@ -480,6 +518,53 @@ function burningName({ limit, key: keyId, person }: Record<'limit', string> & Re
   return limit === 'allowance' ? 'allowance' : 'allowance of the plan';
 }
 
+interface IncidentData extends Record<'kind', string> {
+  model: string | null;
+  provider: string | null;
+  key: string | null;
+  subject: string | null;
+  cause: string | null;
+  message: string | null;
+}
+
+/** The problem of each kind of incident: who, and what they do now and did then. */
+const INCIDENT_WORDS: Readonly<Record<string, (data: IncidentData) => readonly [string, string, string]>> = {
+  model_failing: ({ model }) => [`Requests of the model ${model}`, 'have failed', 'failed'],
+  provider_failing: ({ provider }) => [`Requests to the provider ${provider}`, 'have failed', 'failed'],
+  route_failing: ({ model, provider }) => [`The route of ${model} to ${provider}`, 'has failed', 'failed'],
+  account_refused: (data) => [`Requests of the account${codeOf(data)}`, 'have been refused', 'were refused'],
+  key_refused: (data) => [`Requests of the key ${data.key}${codeOf(data)}`, 'have been refused', 'were refused'],
+  requests_rejected: (data) => [`Many requests${codeOf(data)}`, 'have been rejected', 'were rejected'],
+  credential_unreadable: ({ subject, provider }) => [
+    `The credential ${subject} of the provider ${provider}`,
+    'has been unreadable',
+    'was unreadable',
+  ],
+  destination_failing: ({ subject }) => [`The destination ${subject}`, 'has failed', 'failed'],
+  mail_failing: () => ['Mail', 'has failed', 'failed'],
+  recharge_failing: () => ['Automatic recharges', 'have failed', 'failed'],
+  export_failing: ({ subject }) => [`The export ${subject}`, 'has failed', 'failed'],
+  backup_failing: () => ['Backups', 'have failed', 'failed'],
+  task_failing: ({ subject }) => [`The background task ${subject}`, 'has failed', 'failed'],
+  telemetry_failing: ({ subject }) => [`Telemetry (${subject})`, 'has failed', 'failed'],
+  negative_margin: ({ model }) => [`The model ${model}`, 'has been sold below its cost', 'was sold below its cost'],
+  prices_outdated: ({ subject }) => [`The price list of ${subject}`, 'has been outdated', 'was outdated'],
+};
+
+function codeOf({ cause }: IncidentData): string {
+  return cause === null ? '' : ` (${cause})`;
+}
+
+function incidentWords(data: IncidentData & { kind: string }, isOver: boolean): string {
+  const words = Object.hasOwn(INCIDENT_WORDS, data.kind) ? INCIDENT_WORDS[data.kind]?.(data) : undefined;
+  const [who, now, then] = words ?? [`“${data.kind}”`, 'has been a problem', 'was a problem'];
+  return `${who} ${isOver ? then : now}`;
+}
+
+function sayingOf({ message }: IncidentData): string {
+  return message === null ? '' : `: ${message.replace(/\.$/, '')}`;
+}
+
 function because(failure: string | null): string {
   return failure === null ? '' : `: ${failure.replace(/\.$/, '')}`;
 }
@@ -494,12 +579,23 @@ function isOfPlan({ kind }: { kind: string }): boolean {
   return kind === 'subscription';
 }
 
+function withBonus({ bonus: credited }: { bonus?: string | undefined }): string {
+  return credited === undefined ? '' : `, with a bonus of ${showUsd(credited)}`;
+}
+
+/** Said of a refund or a dispute. */
+function takenBack(data: { kind: string; amount: string; debt: string; bonus?: string | undefined }): string {
+  const ofBonus = data.bonus === undefined ? '' : ` and ${showUsd(data.bonus)} of its bonus`;
+  const verb = ofBonus === '' ? 'was' : 'were';
+  return `${showUsd(data.amount)}${ofBonus} ${verb} taken from ${paidBy(data)}${owing(data.debt)}`;
+}
+
 function paidBy(paid: { kind: string }): string {
   return isOfPlan(paid) ? 'what was paid for a plan' : 'the balance';
 }
 
 function owing(debt: string): string {
-  return debt === '0' ? '' : `, and ${debt} USD are owed`;
+  return debt === '0' ? '' : `, and ${showUsd(debt)} is owed`;
 }
 
 function named({ key: keyId, name }: { key: string; name: string }): string {

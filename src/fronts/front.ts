@@ -3,7 +3,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol, Units } from '../wire/wire.ts';
+import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol, Unbounded, Units } from '../wire/wire.ts';
 import type { AnswerWriter } from './answer-stream.ts';
 import type { Origins } from './origins.ts';
 
@@ -65,6 +65,8 @@ export interface Translated {
   answer: AnswerTranslator;
   /** The most units that the request may use; absent: none. */
   units?: Units;
+  /** Units that it may use without a known most; absent: none. */
+  unbounded?: Unbounded;
 }
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */

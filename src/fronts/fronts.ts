@@ -6,9 +6,11 @@ import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
 import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
+import { images } from './images/images.ts';
 import { moderations } from './moderations/moderations.ts';
 import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
+import { speech } from './speech/speech.ts';
 
 export { AnswerStream } from './answer-stream.ts';
 export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
@@ -25,6 +27,8 @@ const fronts: readonly Front[] = [
   completions,
   rerank,
   moderations,
+  images,
+  speech,
 ];
 
 /** null: the Messages protocol, which is no front. */

@@ -1,7 +1,7 @@
 // Fronts of OpenAI's form whose requests are no messages: the request travels within a message without output, and the answer is
 // not translated.
 
-import type { JsonObject, Protocol, Units } from '../wire/wire.ts';
+import type { JsonObject, Protocol, Unbounded, Units } from '../wire/wire.ts';
 import type { AnswerTranslator, Front } from './front.ts';
 import { openAiError } from './openai-error.ts';
 
@@ -12,7 +12,7 @@ interface OtherUse {
   /** The fields that are read, and first parts of the path of an error. */
   fields: ReadonlySet<string>;
   /** Throws invalid_request. */
-  convert(body: JsonObject): { message: JsonObject; units?: Units };
+  convert(body: JsonObject): { message: JsonObject; units?: Units; unbounded?: Unbounded };
 }
 
 export function frontOfUse({ protocol, paths, fields, convert }: OtherUse): Front {

@@ -37,7 +37,7 @@ export async function translateBody(
   await pauseAfter(text);
   const body = parseBody(front, text, weight);
   await pauseAfter(text);
-  const { message, native, answer, units } = front.translate(body, { ...asked, text, members });
+  const { message, native, answer, units, unbounded } = front.translate(body, { ...asked, text, members });
   await pauseAfter(text);
   if (isLong(text.length)) requireWritable(message, answer.origins);
   await pauseAfter(text);
@@ -46,6 +46,7 @@ export async function translateBody(
     const named = readNamed(body);
     if (named !== null) request.named = named;
     if (units !== undefined) request.units = units;
+    if (unbounded !== undefined) request.unbounded = unbounded;
     return { request, answer };
   } catch (thrown) {
     throw thrown instanceof TurnpikeError ? withClientPaths(thrown, answer.origins) : thrown;

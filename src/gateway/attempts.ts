@@ -102,7 +102,7 @@ function takeReply(
       return takeOpening(message, attempt, reply.events);
     case 'bytes':
       message.watch.end();
-      attempt.beginBytes(request);
+      attempt.beginBytes(request, reply);
       return { form: 'bytes', relay: new ByteRelay(message, attempt, reply) };
   }
 }

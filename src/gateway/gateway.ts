@@ -16,11 +16,11 @@ import {
   type CallerScope,
   type Catalog,
   checkFeatures,
-  checkUnits,
   groupUnder,
   listOffers,
   MESSAGES_KIND,
   type Offer,
+  requireUnits,
   resolveModel,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
@@ -414,7 +414,7 @@ function resolveOffer(
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
-  if (request.units !== undefined) checkUnits(own, request.units);
+  if (request.units !== undefined) request.units = requireUnits(own, request.units, request.unbounded);
   const offer = offerInTier(gateway, catalog, own, features.tier);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   const passthroughs = offer.routes.flatMap(({ provider }) => catalog.providers.get(provider)?.passthrough ?? []);

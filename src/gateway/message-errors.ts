@@ -2,7 +2,7 @@
 
 import { formatUsd } from '../base/money.ts';
 import type { Hidden } from '../catalog/catalog.ts';
-import { type ErrorCode, type ErrorDetails, TurnpikeError } from '../errors.ts';
+import { type ErrorCode, type ErrorDetails, type LimitScope, TurnpikeError } from '../errors.ts';
 import type { Admission, IdempotencyRefusal, Refusal } from '../ledger/ledger.ts';
 import type { FaultKind, ProviderFault } from '../providers/providers.ts';
 import type { CutReason } from './running-messages.ts';
@@ -46,7 +46,7 @@ function rateText(counted: string, owner: string): string {
 /** The error for a refusal of the ledger. */
 export function refusalError(refusal: Refusal, context: RefusalContext): TurnpikeError {
   if (refusal.reason === 'insufficient') return insufficient(refusal, context);
-  const details: ErrorDetails = { headers: context.headers };
+  const details: ErrorDetails = { headers: context.headers, scope: refusal.ofKey ? 'key' : 'account' };
   if (refusal.retryAtMs !== null) details.retryAfterMs = refusal.retryAtMs - context.nowMs;
   const [code, text] = REFUSALS[refusal.reason];
   return new TurnpikeError(code, text(refusal.ofKey ? 'this key' : ownerOf(refusal)), details);
@@ -107,11 +107,12 @@ function insufficient(
 ): TurnpikeError {
   const { available, behindHolds } = refusal;
   const { what, remedy } = whatIsShort(refusal);
+  const scope = scopeOf(refusal);
   if (behindHolds && available >= amount)
     return new TurnpikeError(
       'insufficient_user_quota',
       `This request may cost more than the ${formatUsd(available)} USD that is available, so it runs alone: retry when the messages in progress have finished.`,
-      { headers, retry: true },
+      { headers, retry: true, scope },
     );
   const need = `${isLeast ? 'needs at least' : 'may cost up to'} ${formatUsd(amount)} USD`;
   const fit = maxTokensThatFit > 0 ? `, or send max_tokens of at most ${maxTokensThatFit}` : '';
@@ -120,10 +121,16 @@ function insufficient(
     : `${remedy}${fit}.`;
   const message = `${what}: this request ${need}, but ${formatUsd(available)} USD is available. ${advice}`;
   // If only holds of other messages stand in the way, retrying makes sense.
-  const details: ErrorDetails = { headers, retry: behindHolds };
+  const details: ErrorDetails = { headers, retry: behindHolds, scope };
   if (refusal.meter === 'budget' && !behindHolds && refusal.retryAtMs !== null)
     details.retryAfterMs = refusal.retryAtMs - nowMs;
   return new TurnpikeError('insufficient_user_quota', message, details);
+}
+
+/** A quota and the budget of the person are limits of keys. */
+function scopeOf({ meter, behindHolds }: Refusal): LimitScope {
+  if (meter === 'quota' || meter === 'budget') return behindHolds ? 'key_held' : 'key';
+  return behindHolds ? 'account_held' : 'account';
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import type { TraceContext } from '../base/trace-context.ts';
-import { MESSAGES_KIND } from '../catalog/catalog.ts';
+import { imageRate, MESSAGES_KIND } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
 import {
@@ -59,6 +59,7 @@ export class OpenAttempt {
   #promptCount: Promise<number | null> | null = null;
   #made: MadeCounts | null = null;
   #units: Units | null = null;
+  #bytes: Pick<ByteReply, 'used'> | null = null;
 
   /** The attempt finishes the permit. `watch` has the time limits of the message. */
   constructor(gateway: Gateway, admitted: AdmittedRequest, target: Target, permit: Permit, watch: SilenceWatch) {
@@ -105,9 +106,14 @@ export class OpenAttempt {
     return this.#uncountedPrompt;
   }
 
-  /** Units that the provider reported; null: none. */
+  /** Units that the provider has reported so far; null: none. An image costs at most as much as the one that was requested. */
   get units(): Units | null {
-    return this.#units;
+    const reported = this.#units ?? this.#bytes?.used().units ?? null;
+    const { offer, plan } = this.admitted;
+    const [price, most] = [offer.model.price.units ?? null, plan.firstCase.units];
+    if (reported === null || most === undefined || price === null) return reported;
+    const isDearer = (imageRate(price, reported.image) ?? 0n) > (imageRate(price, most.image) ?? 0n);
+    return isDearer ? { ...reported, image: most.image } : reported;
   }
 
   /** Counts made before the end, which the client sees; null: none. */
@@ -212,6 +218,7 @@ export class OpenAttempt {
     this.#stopReason = null;
     this.#made = null;
     this.#units = null;
+    this.#bytes = null;
     this.dropPrompt();
   }
 
@@ -252,7 +259,8 @@ export class OpenAttempt {
   }
 
   /** An answer of bytes begins. */
-  beginBytes(request: MessageRequest): void {
+  beginBytes(request: MessageRequest, reply: Pick<ByteReply, 'used'>): void {
+    this.#bytes = reply;
     this.#counter.observeBegin();
     this.#keepPrompt(request);
     this.noteFirstToken();
@@ -260,8 +268,7 @@ export class OpenAttempt {
 
   /** It has ended: counts what the provider reported. `isWhole`: nothing is missing. */
   observeBytesEnd({ used }: Pick<ByteReply, 'used'>, isWhole: boolean): void {
-    const { usage, units } = used();
-    this.#units = units;
+    const { usage } = used();
     if (isWhole) this.#counter.observeMessage({ content: [], stop_reason: 'end_turn', usage: usage ?? {} });
     else this.#counter.observeUsage(usage);
   }
@@ -314,10 +321,16 @@ export class OpenAttempt {
 
   /** A provider may count the prompt only at the end, or never. Without room to keep it, it is counted now. */
   #keepPrompt(request: MessageRequest): void {
+    if (servesOf(request.protocol) !== 'messages' && this.#isPromptFree()) return; // its tokens are estimated
     if (this.#uncountedPrompt !== null || this.#promptCount !== null || this.#counter.reportedPrompt() !== null) return;
     const { uncountedPrompts } = this.#gateway.running;
     if (uncountedPrompts.take(this.admitted.caller.account.id, request.bytes) === null) this.#uncountedPrompt = request;
     else this.#promptCount = countPromptAfterEnd(this.#gateway, this, request).catch(() => null);
+  }
+
+  #isPromptFree(): boolean {
+    const prices = [this.admitted.offer.model.price, this.target.route.cost];
+    return prices.every((price) => (price?.standard.input ?? 0n) === 0n);
   }
 
   dropPrompt(): void {

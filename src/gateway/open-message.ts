@@ -8,7 +8,7 @@ import { asTurnpikeError, type TurnpikeError } from '../errors.ts';
 import { type Admitted, type Outcome, type Settlement, type UsageRecord, withoutItsEnd } from '../ledger/ledger.ts';
 import type { ProviderFault } from '../providers/providers.ts';
 import type { CountedUsage, Ending, MessageCounter } from '../usage/usage.ts';
-import { type MessageRequest, PlainDeltas, type StreamEvent } from '../wire/wire.ts';
+import { type MessageRequest, PlainDeltas, type StreamEvent, servesOf } from '../wire/wire.ts';
 import { correctBill, countForBill } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { GuardedTrace } from './guarded-trace.ts';
@@ -89,7 +89,7 @@ export class OpenMessage implements Placed {
     this.#slot = slot;
     this.admitted = { clientRequest, caller, catalog, offer, plan, attribution, isStream, maxTokens };
     this.#trace = GuardedTrace.begin(gateway, clientRequest);
-    const limits = watchBounds(catalog.settings, isStream);
+    const limits = watchBounds(catalog.settings, isStream, servesOf(request.protocol));
     this.watch = new SilenceWatch(gateway.silence, limits, (event) => this.#onWatch(event));
     this.answer = claim === null ? null : gateway.answers.collect(caller.account.id);
     this.streamHold = isStream ? this.#openStreamHold(hold) : null;

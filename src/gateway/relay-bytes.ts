@@ -30,8 +30,19 @@ export class ByteRelay implements AsyncIterableIterator<Uint8Array> {
     return this;
   }
 
-  /** Rejects, which breaks the connection, if the provider fails or the message cannot be billed. */
-  next(): Promise<IteratorResult<Uint8Array>> {
+  /** Rejects, which breaks the connection, if the provider fails, the key is revoked, or the message cannot be billed. */
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    this.#message.watch.resume();
+    const result = await this.#nextInTurn();
+    if (!this.#message.isCutOff) {
+      this.#message.watch.pause();
+      return result;
+    }
+    void this.drain();
+    throw this.#message.stopError;
+  }
+
+  #nextInTurn(): Promise<IteratorResult<Uint8Array>> {
     const reading = this.#reading.then(() => this.#next());
     this.#reading = reading.catch(() => {});
     return reading;
@@ -39,6 +50,7 @@ export class ByteRelay implements AsyncIterableIterator<Uint8Array> {
 
   /** The client disconnected: the rest is read all the same, because its end says what it costs. */
   async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#message.watch.resume();
     this.#message.leave();
     void this.drain();
     return { done: true, value: undefined };
@@ -47,7 +59,7 @@ export class ByteRelay implements AsyncIterableIterator<Uint8Array> {
   /** Reads to the end, without a client. Never rejects. */
   async drain(): Promise<void> {
     try {
-      while ((await this.next()).done !== true);
+      while ((await this.#nextInTurn()).done !== true);
     } catch {
       // the failure has ended the message
     }

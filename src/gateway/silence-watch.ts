@@ -4,6 +4,7 @@
 import { ABSENT, type Placed, Roster } from '../base/roster.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
+import type { Serves } from '../wire/wire.ts';
 
 const LOOK_MS = 250;
 
@@ -39,7 +40,7 @@ export interface WatchBounds {
   firstMs: number;
   /** Between events. */
   silenceMs: number;
-  /** From the start of an attempt to its end, without time spent waiting for the client. */
+  /** From the start of an attempt to its end, without time spent waiting for the client; a whole message has no such limit. */
   totalMs: number;
   /** Total time spent waiting for the client of a stream. */
   clientMs: number;
@@ -47,11 +48,12 @@ export interface WatchBounds {
   slowMs: number;
 }
 
-export function watchBounds(settings: Settings, isStream: boolean): WatchBounds {
+export function watchBounds(settings: Settings, isStream: boolean, serves: Serves): WatchBounds {
+  const isWhole = !isStream && serves === 'messages';
   return {
     firstMs: (isStream ? settings.upstreamFirstEventSeconds : settings.upstreamAnswerSeconds) * 1000,
     silenceMs: settings.upstreamSilenceSeconds * 1000,
-    totalMs: isStream ? settings.upstreamStreamSeconds * 1000 : Number.POSITIVE_INFINITY,
+    totalMs: isWhole ? Number.POSITIVE_INFINITY : settings.upstreamStreamSeconds * 1000,
     clientMs: bounds.clientPausedSecondsMax * 1000,
     slowMs: (settings.upstreamConnectSeconds * 1000) / 2,
   };

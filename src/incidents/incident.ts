@@ -2,6 +2,7 @@
 // the same and a restart does not lose when they began.
 
 import type { Nano } from '../base/money.ts';
+import type { NewEvent } from '../events/events.ts';
 
 export const incidentKinds = [
   'model_failing',
@@ -76,8 +77,8 @@ export interface Incident extends NewIncident {
   endedAtMs: number | null;
 }
 
-/** Rows to store: an incident that begins unless its name is open, or an open one as it is now. */
-export type IncidentChange = { begin: NewIncident } | { update: Incident };
+/** Rows to store: an incident that begins unless its name is open, or an open one as it is now, with an event of the same transaction. */
+export type IncidentChange = { begin: NewIncident } | { update: Incident; event?: NewEvent };
 
 export interface IncidentStore {
   /** Every open one, in the order of their beginning. Bounded. */

@@ -1,5 +1,6 @@
 // The door of incidents: problems that have begun and not ended. Rules are pure; nothing is stored or read here.
 
+export { IncidentReports, withEndings } from './announce.ts';
 export { type Finding, followIncidents } from './follow.ts';
 export {
   type AffectedAccount,

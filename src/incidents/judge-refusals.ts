@@ -46,19 +46,15 @@ export function judgeRefusals(rows: readonly FrequentRefusal[]): Finding[] {
   });
 }
 
-function kindOf({ account, key, message }: FrequentRefusal, code: string): IncidentKind {
+function kindOf({ account, key, scope }: FrequentRefusal, code: string): IncidentKind {
   if (account === null || !(UNTIL_CHANGED.includes(code) || LIMITS.includes(code))) return 'requests_rejected';
-  return key !== null && (OF_KEY.includes(code) || isAboutKey(message)) ? 'key_refused' : 'account_refused';
-}
-
-/** As the messages of refusals say it: the limits of a key, its quota, and the budget of the person whose key it is. */
-function isAboutKey(message: string): boolean {
-  return /\bthis key\b|\bwhose key this is\b/.test(message);
+  const isOfKey = OF_KEY.includes(code) || (code !== 'account_disabled' && (scope === 'key' || scope === 'key_held'));
+  return key !== null && isOfKey ? 'key_refused' : 'account_refused';
 }
 
 /** The money is held by other messages, which end. */
-function isBehindHolds({ message }: FrequentRefusal): boolean {
-  return message.includes('messages in progress');
+function isBehindHolds({ scope }: FrequentRefusal): boolean {
+  return scope === 'account_held' || scope === 'key_held';
 }
 
 function leastOf(row: FrequentRefusal, code: string): number {

@@ -139,7 +139,7 @@ export function nextCheckMs({ createdAtMs }: Pick<Payment, 'createdAtMs'>, nowMs
 }
 
 /** The events of a change. `debt`: what the account owes after it. */
-export function eventsOf(before: Payment, { payment, change, mismatch }: Settled, debt: Nano): NewEvent[] {
+export function eventsOf(before: Payment, { payment, change, bonusChange, mismatch }: Settled, debt: Nano): NewEvent[] {
   const id = formatId('pay', payment.id);
   const kind: PaymentKind = payment.kind;
   const shared = { payment: id, kind };
@@ -156,13 +156,16 @@ export function eventsOf(before: Payment, { payment, change, mismatch }: Settled
         data: { payment: id, source: payment.source ?? '', reason: mismatch },
       },
     ];
-  const amount = formatUsd(Math.abs(change));
+  const amounts = {
+    amount: formatUsd(Math.abs(change)),
+    ...(bonusChange !== 0 && { bonus: formatUsd(Math.abs(bonusChange)) }),
+  };
   if (payment.disputed > before.disputed && change <= 0)
     return [
       {
         ...common('payment.disputed'),
         type: 'payment.disputed',
-        data: { ...shared, amount, disputed: formatUsd(payment.disputed), debt: formatUsd(debt) },
+        data: { ...shared, ...amounts, disputed: formatUsd(payment.disputed), debt: formatUsd(debt) },
       },
     ];
   if (payment.refunded > before.refunded && change < 0)
@@ -170,15 +173,15 @@ export function eventsOf(before: Payment, { payment, change, mismatch }: Settled
       {
         ...common('payment.refunded'),
         type: 'payment.refunded',
-        data: { ...shared, amount, refunded: formatUsd(payment.refunded), debt: formatUsd(debt) },
+        data: { ...shared, ...amounts, refunded: formatUsd(payment.refunded), debt: formatUsd(debt) },
       },
     ];
   if (change > 0 && isPaid(before.status))
-    return [{ ...common('payment.restored'), type: 'payment.restored', data: { ...shared, amount } }];
+    return [{ ...common('payment.restored'), type: 'payment.restored', data: { ...shared, ...amounts } }];
   if (change > 0)
     return payment.kind === 'auto_recharge'
-      ? [{ ...common('recharge.succeeded'), type: 'recharge.succeeded', data: { payment: id, amount } }]
-      : [{ ...common('payment.succeeded'), type: 'payment.succeeded', data: { ...shared, amount } }];
+      ? [{ ...common('recharge.succeeded'), type: 'recharge.succeeded', data: { payment: id, ...amounts } }]
+      : [{ ...common('payment.succeeded'), type: 'payment.succeeded', data: { ...shared, ...amounts } }];
   if (payment.status !== 'failed' || before.status === 'failed') return [];
   const failed = { amount: formatUsd(payment.amount), failure: payment.failure?.message ?? null };
   return payment.kind === 'auto_recharge'

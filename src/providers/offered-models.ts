@@ -67,8 +67,8 @@ function firstCount(row: JsonObject, members: readonly string[]): number | null 
 
 const PER_TOKEN_DIGITS = 18; // USD per token with 18 fraction digits are 10^-12 USD per million tokens
 const RATE_MAX = 10_000n * 10n ** 12n;
-/** Prices beside tokens; a model that has one would be sold below its cost. */
-const OTHER_PRICES = ['request', 'internal_reasoning'];
+/** Prices beside tokens, such as of each image of a prompt; a model that has one would be sold below its cost. */
+const OTHER_PRICES = ['request', 'internal_reasoning', 'image'];
 
 /**
  * `pricing` as OpenRouter has it: texts in USD per token. null unless every rate is a decimal from 0 to 10,000 USD per million

@@ -22,7 +22,7 @@ import { requireJson } from './require-json.ts';
 const MODELS_PATH = '/v1/models/';
 const USAGE_PATH = '/v1/usage/';
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|models)(?:\/|$)/;
+const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {

@@ -44,6 +44,8 @@ export interface MonthParts {
   changedAfter: bigint;
   /** Change of the balance by entry kind within the month, with the number of entries. */
   kinds: { kind: BesideUsage; count: number; change: bigint }[];
+  /** The part of the promotions that are bonuses of payments. */
+  bonus: bigint;
   /** The newest entries of each kind: up to `entriesMax` plus one. */
   entries: Entry[];
   /** The month's daily totals, grouped each way. */
@@ -66,6 +68,8 @@ export interface AccountMonth {
   /** The current balance if the month has not ended. */
   closing: bigint;
   credited: bigint;
+  /** The part of it that are bonuses of payments, less those taken back. */
+  bonus: bigint;
   refunded: bigint;
   corrected: bigint;
   /** opening + credited + refunded + corrected − closing. */
@@ -98,6 +102,7 @@ export async function makeAccountMonth(
     opening,
     closing,
     credited: changeOf(...creditKinds),
+    bonus: parts.bonus,
     refunded: changeOf('refund'),
     corrected: changeOf('correction'),
     used: opening + changeOf(...besideUsageKinds) - closing,

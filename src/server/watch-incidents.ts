@@ -14,12 +14,14 @@ import {
   followIncidents,
   type Incident,
   type IncidentFacts,
+  IncidentReports,
   judgeRefusals,
   judgeTraffic,
   judgeUpkeep,
   type ModelMargin,
   UPKEEP_EVENTS,
   type Upkeep,
+  withEndings,
 } from '../incidents/incidents.ts';
 import { marginOfTotal, NO_FILTER } from '../reports/reports.ts';
 import type { Stores } from '../storage/storage.ts';
@@ -44,6 +46,7 @@ interface Counted {
 
 export class IncidentWatch {
   readonly #parts: WatchParts;
+  readonly #reports = new IncidentReports();
   readonly #counted = new Map<string, Counted>();
   #margins: { atMs: number; margins: readonly ModelMargin[] } | null = null;
 
@@ -55,13 +58,24 @@ export class IncidentWatch {
   async round(signal?: AbortSignal): Promise<void> {
     const { stores, clock } = this.#parts;
     const nowMs = clock.nowMs();
-    const open = await stores.incidents.listOpenIncidents();
+    const open = await this.#reportOpen(nowMs);
     const refused = await this.#findRefused(nowMs);
     const findings = [...(await this.#findFailing(open, nowMs)), ...refused, ...(await this.#findUpkeep(nowMs))];
     const over = await this.#listOver(open, refused, nowMs);
     if (signal?.aborted === true) return;
     const counted = await this.#countAffected(open, findings, nowMs);
-    await stores.incidents.changeIncidents(followIncidents(open, { findings: counted, over }, nowMs));
+    const changes = followIncidents(open, { findings: counted, over }, nowMs);
+    await stores.incidents.changeIncidents(withEndings(changes, (one) => this.#reports.isReported(one), nowMs));
+    if (changes.some((change) => 'begin' in change)) await this.#reportOpen(nowMs);
+  }
+
+  /** Returns the open ones, of whatever node. */
+  async #reportOpen(nowMs: number): Promise<Incident[]> {
+    const { incidents, events } = this.#parts.stores;
+    const open = await incidents.listOpenIncidents();
+    const opened = this.#reports.takeOpened(open, nowMs);
+    if (opened.length > 0) await events.emit(opened);
+    return open;
   }
 
   async #findFailing(open: readonly Incident[], nowMs: number): Promise<Finding[]> {
@@ -270,7 +284,8 @@ export class NodeIncidents {
     );
     const failing = new Set(findings.map(({ name }) => name));
     const over = new Set(open.map(({ name }) => name).filter((name) => !failing.has(name)));
-    await incidents.changeIncidents(followIncidents(open, { findings, over }, nowMs));
+    const changes = followIncidents(open, { findings, over }, nowMs);
+    await incidents.changeIncidents(withEndings(changes, () => true, nowMs));
     this.#isStored = findings.length > 0;
   }
 

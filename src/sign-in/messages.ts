@@ -119,6 +119,7 @@ export const REFUSALS = [
   'person_disabled',
   'email_changed',
   'email_not_trusted',
+  'email_denied',
   'groups_unavailable',
   'identity_taken',
   'no_place',

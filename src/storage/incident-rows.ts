@@ -40,7 +40,11 @@ export function incidentWrites(gate: LedgerGate): Pick<IncidentStore, 'changeInc
         await submit(
           gate,
           [],
-          some.map((change) => ({ table: 'incidents' as const, change })),
+          some.flatMap((change) => {
+            const event = 'event' in change ? change.event : undefined;
+            const row = { table: 'incidents' as const, change };
+            return event === undefined ? [row] : [row, { table: 'events' as const, event }];
+          }),
         );
       }
     },

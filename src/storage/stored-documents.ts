@@ -21,6 +21,7 @@ import type { Actor } from '../audit/audit.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
+import { type LimitScope, limitScopes } from '../errors.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
 import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import {
@@ -628,6 +629,8 @@ export const documents = {
   ),
 };
 
+export const refusalScope = storedWords<LimitScope>(['refusals', 'seq', 'scope'], words(...limitScopes));
+
 const storedTexts = [
   storedWords(['account_meters', 'id', 'allowance_period'], period),
   storedWords(['key_meters', 'id', 'status'], keyStatus),
@@ -649,6 +652,7 @@ const storedTexts = [
   storedWords<CatalogDocument['origin']>(['catalog', "kind || ' ' || name", 'origin'], words('start', 'file', 'api')),
   storedWords<CodeBatch['kind']>(['code_batches', 'id', 'kind'], words('payment', 'promotion')),
   storedWords<CodeBatch['status']>(['code_batches', 'id', 'status'], onOff),
+  refusalScope,
   storedWords<AgentClient>(['agent_grants', 'id', 'client'], agentClient),
   storedWords<AgentGrant['status']>(['agent_grants', 'id', 'status'], words('enabled', 'revoked')),
   storedWords<AgentClient>(['agent_keys', "person_id || ' ' || client", 'client'], agentClient),

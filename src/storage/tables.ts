@@ -182,6 +182,9 @@ export const OF_MESSAGE_LATER = "kind <> 'usage' AND kind <> 'write_off' AND (ki
 /** The balance change of the entry's account. */
 export const CHANGE = changeOf('account_id');
 
+/** The change by an entry of a bonus, which has a reference of its own; 0 for other entries. */
+export const BONUS_CHANGE = `CASE WHEN kind = 'promotion' AND substr(reference, 1, 10) = 'bonus:pay_' THEN ${CHANGE} ELSE 0 END`;
+
 /** The change of a party by an entry. `party` is its number or a column. */
 export function changeOf(party: number | string): string {
   return `CASE WHEN credit = ${party} THEN amount WHEN debit = ${party} THEN -amount ELSE 0 END`;

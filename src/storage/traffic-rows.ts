@@ -3,6 +3,7 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
+import type { LimitScope } from '../errors.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import type {
   FrequentRefusal,
@@ -31,7 +32,7 @@ import {
   pageStarts,
   type SqlReader,
 } from './sql-reader.ts';
-import { documents, readStored } from './stored-documents.ts';
+import { documents, readStored, refusalScope } from './stored-documents.ts';
 
 export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
 
@@ -42,17 +43,17 @@ export function trafficStatement(row: TrafficRow): CoCommittedStatement {
   return row.table === 'refusals' ? addRefusal(row.add) : putRouteHour(row.put);
 }
 
-/** Status and message are those of the latest refusal, on whatever node. */
+/** Status, message and scope are those of the latest refusal, on whatever node. */
 function addRefusal(refusal: RefusalCount): CoCommittedStatement {
-  const { atMs, account, key, code, status, count, lastAtMs, message } = refusal;
+  const { atMs, account, key, code, status, count, lastAtMs, message, scope = null } = refusal;
   const latest = (column: string) =>
     `${column} = CASE WHEN excluded.last_at_ms < refusals.last_at_ms THEN refusals.${column} ELSE excluded.${column} END`;
   return {
-    text: `INSERT INTO refusals (at_ms, account_id, key_id, code, status, count, last_at_ms, message)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    text: `INSERT INTO refusals (at_ms, account_id, key_id, code, status, count, last_at_ms, message, scope)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
        ON CONFLICT (at_ms, key_id, account_id, code) DO UPDATE SET count = refusals.count + excluded.count,
-         ${['status', 'last_at_ms', 'message'].map(latest).join(', ')}`,
-    values: [atMs, account ?? 0, key ?? 0, code, status, count, lastAtMs, message],
+         ${['status', 'last_at_ms', 'message', 'scope'].map(latest).join(', ')}`,
+    values: [atMs, account ?? 0, key ?? 0, code, status, count, lastAtMs, message, scope],
   };
 }
 
@@ -99,11 +100,20 @@ export function trafficReads(on: SqlReader): TrafficReads {
       const everything = { account: null, key: null, madeBy: null, code: null };
       const range = refusalRange(on, bindings, everything, { after: [LAST, LAST], upTo: [sinceMs] });
       const text = `SELECT ${columnsAs(on, 'r', ['account', 'key'], ['code'])}, ${SUMS},
-        ${on.number('MIN(r.at_ms)')} AS "firstAtMs", MAX(r.message) AS message FROM (SELECT r.* ${range}) r
+        ${on.number('MIN(r.at_ms)')} AS "firstAtMs", MAX(r.message) AS message,
+        MIN(r.scope) AS scope FROM (SELECT r.* ${range}) r
         GROUP BY r.account_id, r.key_id, r.code HAVING SUM(r.count) >= ${bindings.add(least)}`;
-      const rows = await on.read<TotalTable & FrequentRefusal>(text, ...bindings.values);
+      const rows = await on.read<TotalTable & Omit<FrequentRefusal, 'scope'> & { scope: string | null }>(
+        text,
+        ...bindings.values,
+      );
       return rows
-        .map(({ firstAtMs, message, ...total }) => ({ ...readTotal(total), firstAtMs, message }))
+        .map(({ firstAtMs, message, scope, ...total }) => ({
+          ...readTotal(total),
+          firstAtMs,
+          message,
+          scope: scope === null ? scopeIn(message) : refusalScope.read(scope),
+        }))
         .sort((one, other) => other.count - one.count)
         .slice(0, limit);
     },
@@ -116,6 +126,13 @@ export function trafficReads(on: SqlReader): TrafficReads {
     },
     listRouteHours: routeHourReads(on),
   };
+}
+
+/** Rows of versions before 29 have no scope: the words of their messages tell it. */
+function scopeIn(message: string): LimitScope | null {
+  const isHeld = message.includes('messages in progress');
+  if (/\bthis key\b|\bwhose key this is\b/.test(message)) return isHeld ? 'key_held' : 'key';
+  return isHeld ? 'account_held' : null;
 }
 
 /** Rows of a filter between two positions, newest first, by the index of the key or the account. */

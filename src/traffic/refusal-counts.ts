@@ -2,7 +2,7 @@
 // already in its minute costs two lookups and allocates nothing, so that a flood of them takes no time from messages.
 
 import { bounds } from '../config/config.ts';
-import { storableMessage, type TurnpikeError } from '../errors.ts';
+import { type LimitScope, storableMessage, type TurnpikeError } from '../errors.ts';
 import type { RefusalCount } from './traffic-store.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,6 +18,7 @@ interface Counted {
   readonly code: string;
   status: number;
   message: string;
+  scope?: LimitScope;
   lastAtMs: number;
   /** Since the counts were last taken. */
   count: number;
@@ -63,6 +64,7 @@ export class RefusalCounts {
     if (counted.count++ === 0) this.#changed.push(counted);
     counted.status = failure.status;
     counted.lastAtMs = atMs;
+    if (failure.details.scope !== undefined) counted.scope = failure.details.scope;
     counted.message = message.length > bounds.refusalMessageCharactersMax ? copyStart(message) : message;
   }
 
@@ -147,7 +149,7 @@ function placeOf({ account, key }: Counted): number {
 }
 
 function takeCount(counted: Counted): RefusalCount {
-  const { minuteMs: atMs, account, key, code, status, count, lastAtMs } = counted;
+  const { minuteMs: atMs, account, key, code, status, count, lastAtMs, scope } = counted;
   const message = shownMessage(counted.message);
   counted.count = 0;
   return {
@@ -159,6 +161,7 @@ function takeCount(counted: Counted): RefusalCount {
     count,
     lastAtMs,
     message,
+    ...(scope !== undefined && { scope }),
   };
 }
 

@@ -1,6 +1,7 @@
 // Stored counts of requests that were refused and of attempts at routes. They contain neither bodies nor secrets.
 
 import type { Requester } from '../base/timers.ts';
+import type { LimitScope } from '../errors.ts';
 
 /** Requests of one minute that were refused before admission for the same reason. */
 export interface RefusalCount {
@@ -17,9 +18,11 @@ export interface RefusalCount {
   lastAtMs: number;
   /** Message of the last one, shortened. May have text of a client, but no secret. */
   message: string;
+  /** Scope of the limit that refused the last one; absent: none did. */
+  scope?: LimitScope;
 }
 
-export interface StoredRefusal extends RefusalCount {
+export interface StoredRefusal extends Omit<RefusalCount, 'scope'> {
   /** Position in lists. */
   seq: number;
 }
@@ -72,6 +75,8 @@ export interface FrequentRefusal extends RefusalTotal {
   firstAtMs: number;
   /** The message of one of them. */
   message: string;
+  /** The scope of one of them; null: no limit refused them. */
+  scope: LimitScope | null;
 }
 
 export interface FrequentQuestion {

@@ -1,7 +1,7 @@
 // How many tokens the models of each vendor count for an image. The bound of an image is the most that its family counts,
 // whatever its dimensions; the estimate is the family's formula.
 
-import type { ImageSize } from './image-size.ts';
+import type { ImageSize } from '../wire/wire.ts';
 
 // Sources, read 2026-11-28:
 // OpenAI: https://developers.openai.com/api/docs/guides/images-vision

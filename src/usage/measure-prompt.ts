@@ -1,7 +1,6 @@
 // Bounds and estimates the tokens of a prompt in one walk, before or instead of a provider's count.
 
-import { findBlock, isJsonObject, type JsonObject, type MessageRequest, textOf } from '../wire/wire.ts';
-import { readImageSize } from './image-size.ts';
+import { findBlock, isJsonObject, type JsonObject, type MessageRequest, readImageSize, textOf } from '../wire/wire.ts';
 import { imageTokens, type MediaTokens } from './image-tokens.ts';
 import { type EncodedDocument, isTextType, measureDocuments } from './measure-documents.ts';
 

@@ -1,9 +1,8 @@
 // Reads the images and documents of a request, for a count of the prompt that no provider made: the texts of documents, for
 // a tokenizer, and the tokens of everything else.
 
-import { findBlock, isJsonObject, type JsonObject, type MessageRequest, textOf } from '../wire/wire.ts';
+import { findBlock, isJsonObject, type JsonObject, type MessageRequest, readImageSize, textOf } from '../wire/wire.ts';
 import { DocumentWork, UnreadableDocument } from './document-work.ts';
-import { readImageSize } from './image-size.ts';
 import { imageTokens, pageImageTokens } from './image-tokens.ts';
 import { isOle, isPdf, isTextType, isZip } from './measure-documents.ts';
 import { readOfficeText } from './read-office-text.ts';

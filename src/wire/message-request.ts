@@ -1,7 +1,7 @@
 // A parsed message request. Keeps the client's text, so that a provider of the same protocol gets it byte for byte.
 
 import { TurnpikeError } from '../errors.ts';
-import type { Units } from './units.ts';
+import type { Unbounded, Units } from './units.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -88,6 +88,8 @@ export interface MessageRequest {
   named?: { user: string | null; session: string | null };
   /** The most units that a request for anything but a message may use. Absent: none. */
   units?: Units;
+  /** Absent: none. */
+  unbounded?: Unbounded;
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;

@@ -22,6 +22,9 @@ export interface Units {
   readonly image: string | null;
 }
 
+/** Units of a request without a known most, and why, as an error that begins with the path of a field. */
+export type Unbounded = Readonly<Partial<Record<Unit, string>>>;
+
 export function unitsOf(counts: UnitCounts, image: string | null = null): Units {
   return { counts, image };
 }

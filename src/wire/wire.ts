@@ -15,6 +15,7 @@ export {
   unfoldMessage,
 } from './fold-events.ts';
 export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
+export { type ImageSize, parseImageSize, readImageSize } from './image-size.ts';
 export { InnerJson } from './inner-json.ts';
 export { isLong, pauseAfter } from './long-texts.ts';
 export {
@@ -75,4 +76,4 @@ export {
   signatureOfChatCall,
   UNSIGNED_THOUGHT,
 } from './thought-signatures.ts';
-export { UNITS, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';
+export { UNITS, type Unbounded, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';

@@ -23,6 +23,7 @@ afterAll(() => turnpike?.stop());
 /** The buttons that open a dialog, by page. */
 function dialogsOf({
   accountId,
+  batchId,
   keyId,
   requestId,
   destinationId,
@@ -31,19 +32,22 @@ function dialogsOf({
   return {
     [`/keys/${keyId}`]: ['Edit', 'Disable', 'Rotate', 'Revoke'],
     [`/usage/${requestId}`]: ['Refund…'],
-    [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit'],
+    [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit', 'Invite owner'],
+    [`/accounts/${accountId}/plan`]: ['Assign plan'],
+    [`/codes/${batchId}`]: ['Revoke'],
     [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
     [`/exports/${exportId}`]: ['Disable', 'Send now'],
     '/people': ['Invite user', 'Invite several'],
     '/directory-groups': ['Create directory group'],
     '/tokens': ['Create token', 'Revoke member of tests'],
     '/settings': ['Edit Support address'],
+    '/agent-sign-ins': ['Revoke Claude Code'],
     '/groups': ['Create group', 'Edit default'],
-    '/plans': ['Create plan', 'Edit pro'],
+    '/plans': ['Create plan', 'Edit pro', 'Delete pro'],
     '/codes': ['Create codes'],
-    '/models/sandbox-echo': ['Delete'],
+    '/models/sandbox-echo': ['Schedule price', 'Delete'],
     '/profile': ['Set up'],
-    '/playground': ['Code'],
+    '/playground': ['Settings', 'Code'],
   };
 }
 

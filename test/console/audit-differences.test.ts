@@ -1,7 +1,12 @@
 // Reading audit records.
 
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { differencesOf, nameOfObject, pageOf } from '../../console/features/audit/differences.ts';
+import { actionTexts, objectText } from '../../console/features/audit/words.ts';
+
+const SOURCE = join(import.meta.dir, '../../src');
 
 describe('the differences of a record', () => {
   test('lists changed fields by path and omits unchanged ones', () => {
@@ -52,4 +57,19 @@ test('the name of the object in an audit record is its new name if it has one', 
   expect(nameOfObject({ before: { name: 'gone' }, after: null })).toBe('gone');
   expect(nameOfObject({ before: null, after: { name: '', email: 'ada@example.com' } })).toBe('ada@example.com');
   expect(nameOfObject({ before: { status: 'enabled' }, after: { status: 'disabled' } })).toBeNull();
+});
+
+test('every action of the service has words', () => {
+  const sources = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)].map((file) => readFileSync(join(SOURCE, file), 'utf8'));
+  const written = sources.flatMap((text) =>
+    [...text.matchAll(/(?:changeNote\(\s*|personNote\(\s*|action: )'([a-z_-]+\.[a-z_]+)'/g)].map(
+      ([, action = '']) => action,
+    ),
+  );
+  expect(new Set(written).size).toBeGreaterThan(35);
+  expect(written.filter((action) => actionTexts[action] === undefined)).toEqual([]);
+});
+
+test('the settings are named once', () => {
+  expect(['settings settings', 'model claude', 'key_1'].map(objectText)).toEqual(['settings', 'model claude', 'key_1']);
 });

@@ -1,7 +1,8 @@
 // The balance of an account in a real browser, as its holder sees it: what to do next, how long it lasts, usage by day.
 
 import { expect, test } from 'bun:test';
-import { formatMoney } from '../../console/money.ts';
+import type { Page } from 'playwright-core';
+import { formatMoney, negated, sumOf } from '../../console/money.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { openConsole } from './open-console.ts';
 
@@ -13,8 +14,32 @@ const opened = openConsole(10, async (turnpike) => {
   await turnpike.admin('POST', '/apply', { document: { settings } });
 });
 
+const TILES = ['Available', 'Balance', 'Reserved'];
+
+/** Reads the tiles while a hold grows and shrinks. */
+async function watchHold(page: Page, account: string) {
+  let held = '0';
+  await page.route(`**/api/v1/accounts/${account}`, async (route) => {
+    const response = await route.fetch();
+    const json = (await response.json()) as { balance: string };
+    await route.fulfill({ response, json: { ...json, held, available: sumOf([json.balance, negated(held)]) } });
+  });
+  const shown: { name: string; decimals: number; widthPx: number }[] = [];
+  for (held of ['0.0123', '0.98765', '0.030000001']) {
+    for (const name of TILES) {
+      const tile = page.locator('.mantine-Card-root', { has: page.getByText(name, { exact: true }) });
+      const figure = tile.locator('.stat-value .tabular');
+      if (name === 'Reserved') await figure.getByText(formatMoney(held), { exact: true }).waitFor();
+      const text = (await figure.textContent()) ?? '';
+      const box = await figure.boundingBox();
+      shown.push({ name, decimals: text.split('.')[1]?.length ?? 0, widthPx: Math.round(box?.width ?? 0) });
+    }
+  }
+  return shown;
+}
+
 test.skipIf(chromium === null)(
-  'a holder reads how to add credit while no payments are taken, and how long it lasts',
+  'a holder reads how to add credit while no payments are taken, how long it lasts, and figures that stand still',
   async () => {
     await using visitor = await opened.visit('owner');
     const { page } = visitor;
@@ -23,6 +48,11 @@ test.skipIf(chromium === null)(
     await recharge.getByText('Send a bank transfer.').waitFor();
     await recharge.getByRole('link', { name: 'help@example.com' }).waitFor();
     await page.getByText('More than a year at the present pace').waitFor();
+    const shown = await watchHold(page, opened.filled.accounts.acme);
+    const ofTile = (name: string, measure: 'decimals' | 'widthPx') =>
+      new Set(shown.filter((tile) => tile.name === name).map((tile) => tile[measure]));
+    for (const name of TILES)
+      expect([name, ofTile(name, 'decimals').size, ofTile(name, 'widthPx').size]).toEqual([name, 1, 1]);
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -3,16 +3,22 @@
 
 import axe, { type RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { PHONE, WIDE } from './open-console.ts';
+import { PHONE, WIDE, ZOOMED } from './open-console.ts';
 import type { Walker } from './walk-pages.ts';
 
 /** axe takes longest for the contrast. */
 const COLORS = ['color-contrast', 'link-in-text-block'];
 
+/** Tables whose first column shows the others in words of its own on phones. */
+const IN_OTHER_WORDS: readonly string[] = [
+  ...['Cost breakdown', 'Errors', 'Payments', 'Sessions', 'Transactions', 'Transactions by day'],
+];
+
 export type Rules = 'all' | 'colors' | 'others';
 
 export interface Look {
   isPhone: boolean;
+  isZoomed?: true;
   isDark: boolean;
   /** The rules of axe that depend on it, if not all. */
   rules: Rules | 'none';
@@ -22,6 +28,7 @@ export interface Look {
 export const everyLook: readonly Look[] = [
   { isPhone: false, isDark: false, rules: 'all' },
   { isPhone: false, isDark: true, rules: 'colors' },
+  { isPhone: false, isZoomed: true, isDark: true, rules: 'none' },
   { isPhone: true, isDark: true, rules: 'others' },
 ];
 
@@ -35,21 +42,22 @@ export async function checkInLooks(
   const faults: string[] = [];
   for (const look of looks) {
     if (await takeLook(page, look)) await settle();
-    const name = `${look.isPhone ? 'phone' : 'wide'} ${look.isDark ? 'dark' : 'light'}`;
+    const name = `${look.isPhone ? 'phone' : look.isZoomed ? 'zoomed' : 'wide'} ${look.isDark ? 'dark' : 'light'}`;
     faults.push(...(await check(look)).map((fault) => `${name}: ${fault}`));
   }
   return faults;
 }
 
 /** Resolves to whether the page changes with it. */
-export async function takeLook(page: Page, { isPhone, isDark }: Pick<Look, 'isPhone' | 'isDark'>): Promise<boolean> {
+export async function takeLook(page: Page, { isPhone, isZoomed, isDark }: Omit<Look, 'rules'>): Promise<boolean> {
+  const size = isPhone ? PHONE : isZoomed ? ZOOMED : WIDE;
   const isWrong = await page.evaluate(
     ([dark, width]) => matchMedia('(prefers-color-scheme: dark)').matches !== dark || innerWidth !== width,
-    [isDark, (isPhone ? PHONE : WIDE).width] as const,
+    [isDark, size.width] as const,
   );
   if (!isWrong) return false;
   await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
-  await page.setViewportSize(isPhone ? PHONE : WIDE);
+  await page.setViewportSize(size);
   return true;
 }
 
@@ -66,6 +74,7 @@ export async function findFaultsOfLook(page: Page, { rules }: Look, withShell = 
     ...(rules === 'none' ? [] : await findFaults(page, rules, withShell)),
     ...(await findSideways(page)),
     ...(await findClipped(page)),
+    ...(await findLost(page)),
     ...(await findRawText(page)),
   ];
 }
@@ -138,6 +147,27 @@ async function findClipped(page: Page): Promise<string[]> {
     );
     return [...outside.slice(0, 3), ...shortened.slice(0, 3)].map((one) => `clipped: ${one.outerHTML.slice(0, 200)}`);
   });
+}
+
+/**
+ * Columns that a narrow window hides although no other place shows them: rows neither have a page of their own nor show the column in
+ * the first one.
+ */
+async function findLost(page: Page): Promise<string[]> {
+  return await page.evaluate((inOtherWords) => {
+    const found: string[] = [];
+    for (const table of document.querySelectorAll('main table')) {
+      const name = table.getAttribute('aria-label') ?? '';
+      const row = table.querySelector('tbody tr');
+      if (row === null || row.classList.contains('row-link') || inOtherWords.includes(name)) continue;
+      if (table.getClientRects().length === 0) continue; // in a closed part of the page
+      const folded = [...table.querySelectorAll('.folded > :first-child')].map((label) => label.textContent);
+      for (const head of table.querySelectorAll('th'))
+        if (getComputedStyle(head).display === 'none' && !folded.includes(head.textContent))
+          found.push(`lost: ${head.textContent} of ${name}`);
+    }
+    return found;
+  }, IN_OTHER_WORDS);
 }
 
 /** Script that ran, and elements that text became; scripts of the tests set `window.ran`. */

@@ -1,6 +1,7 @@
 // The rule by which amounts are shown, held by properties over random amounts.
 
 import { describe, expect, test } from 'bun:test';
+import { axisOf } from '../../console/figures.ts';
 import {
   chartFormats,
   digitsOf,
@@ -32,13 +33,15 @@ const nanos = Array.from({ length: 5_000 }, randomNano).filter((nano) => nano >=
 const shownNano = (text: string) => nanoOf(text.replace('−', '-').replace(/[$,]/g, ''));
 const shownDigits = (text: string) => text.split('.')[1]?.length ?? 0;
 
-test('a total has two digits, is rounded half up, and is not zero for a smaller amount', () => {
+test('a total has two digits, is rounded half up, and has four significant digits below a cent', () => {
   const shown: [string, string][] = [
     ['0.106634', '$0.11'],
     ['0.999999', '$1.00'],
-    ['0.005', '$0.01'],
-    ['0.004999999', '<$0.01'],
-    ['-0.000000001', '>−$0.01'],
+    ['0.005', '$0.005'],
+    ['0.004999999', '$0.005'],
+    ['-0.000000001', '−$0.000000001'],
+    ['0.00999949', '$0.009999'],
+    ['0.0123456', '$0.01'],
     ['1234.565', '$1,234.57'],
     ['1.005', '$1.01'],
     ['-1.004', '−$1.00'],
@@ -110,6 +113,25 @@ test('the labels of an axis have the same digits and are exact', () => {
   const labels = [0, 0.0015, 0.003, 0.0045, 0.006].map((usd) => chartFormats.format(usd, 0.0047));
   expect(labels).toEqual(['$0.0000', '$0.0015', '$0.0030', '$0.0045', '$0.0060']);
   expect([0, 150, 600].map((usd) => chartFormats.format(usd, 485))).toEqual(['$0.00', '$150.00', '$600.00']);
+});
+
+test('an axis has zero, covers all values in at most six or seven round steps, and its labels are exact', () => {
+  expect(axisOf(0, 627, true)).toEqual({ ticks: [0, 200, 400, 600, 800], domain: [0, 800] });
+  expect(axisOf(0, 0, true)).toEqual({ ticks: [0, 1], domain: [0, 1] });
+  expect(axisOf(-0.4, 285, false)).toEqual({ ticks: [0, 100, 200, 300], domain: [-0.4, 300] });
+  expect(axisOf(-120, 285, false).ticks).toEqual([-200, -100, 0, 100, 200, 300]);
+  for (const most of nanos.slice(0, 500).map((nano) => Number(nano) / 1e9)) {
+    if (most < 1e-6) continue;
+    for (const least of [0, -most / 100, -most / 3]) {
+      const { ticks, domain } = axisOf(least, most, false);
+      expect([most, ticks.includes(0), ticks.length < 9, domain[0] <= least, domain[1] >= most]).toEqual([
+        ...[most, true, true, true, true],
+      ]);
+      for (const tick of ticks) expect(Number(shownNano(chartFormats.format(tick, most))) / 1e9).toBeCloseTo(tick, 9);
+    }
+    const counts = axisOf(0, Math.ceil(most), true).ticks;
+    expect([most, counts.every(Number.isInteger)]).toEqual([most, true]);
+  }
 });
 
 test('an exact amount keeps every digit, its sign and at least two digits', () => {

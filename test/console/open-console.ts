@@ -125,6 +125,8 @@ async function openPage({ context }: Profile, options: VisitorOptions, leave: ()
 }
 
 export const WIDE = { width: 1360, height: 900 };
+/** The viewport of a wide window at 200% zoom. */
+export const ZOOMED = { width: WIDE.width / 2, height: WIDE.height / 2 };
 /** The narrowest of common phones. */
 export const PHONE = { width: 360, height: 800 };
 

@@ -5,6 +5,7 @@ import {
   comparedRanges,
   describeRange,
   monthOfRange,
+  precedingRange,
   rangeLabels,
   rangeOf,
   rangeOfBucket,
@@ -107,6 +108,19 @@ test('a range is compared with as many whole steps directly before it', () => {
     '2026-11-20T03:45 2026-11-20T05:45',
   ]);
   expect(compared('month', Date.parse('2026-11-01T10:00Z'))).toBeNull();
+});
+
+test('the margin of a range is compared with a time before it that is exactly as long', () => {
+  const preceding = (text: string) => {
+    const { sinceMs, untilMs } = precedingRange(rangeOf(text, NOW_MS), NOW_MS);
+    return [sinceMs, untilMs].map((ms) => new Date(ms).toISOString().slice(0, 16));
+  };
+  const passedMs = NOW_MS - Date.parse('2026-11-22');
+  const later = (day: string) => new Date(Date.parse(day) + passedMs).toISOString().slice(0, 16);
+  expect(preceding('7d')).toEqual(['2026-11-09T00:00', later('2026-11-15')]);
+  expect(preceding('month')).toEqual(['2026-10-01T00:00', later('2026-10-22')]);
+  expect(preceding('last_month')).toEqual(['2026-09-01T00:00', '2026-10-01T00:00']);
+  expect(preceding('2026-11-20T05:45Z..2026-11-20T07:45Z')).toEqual(['2026-11-20T03:45', '2026-11-20T05:45']);
 });
 
 test('a range says which days in UTC it covers, or its times in the zone', () => {

@@ -282,10 +282,26 @@ test.skipIf(chromium === null)(
   },
 );
 
+/** A model with prices of every kind, beside those of the sandbox. */
+const offer = {
+  providers: { gone: { kind: 'anthropic', base_url: 'http://127.0.0.1:9', api_key: 'sk-gone', private_network: true } },
+  models: {
+    'fable-1': {
+      display_name: 'Fable 1',
+      price: { input: '3', output: '15', long_context: { above: 200_000, input: '6', output: '22.5' } },
+      routes: [{ provider: 'gone' }],
+    },
+  },
+  groups: { public: { models: ['fable-*', 'sandbox-echo'], multiplier: '1.5' } },
+};
+
+const HELLO = { role: 'user', content: 'Hello' };
 const HOSTILE = '<img src=x onerror="window.ran=1"> [here](javascript:window.ran=1) ![it](https://evil.example/i.png)';
 
 test.skipIf(chromium === null)('everyone sees the pages that the operator made public, and no other', async () => {
   const set = (settings: object) => turnpike.admin('POST', '/apply', { document: { settings } });
+  await turnpike.admin('POST', '/apply', { document: offer });
+  const { secret } = await turnpike.makeKey({ groups: ['public'], credit: '5.00' });
   await using visitor = await visit({ url: turnpike.url });
   const { page } = visitor;
   const walker = walkerFor(page, turnpike.url);
@@ -294,7 +310,7 @@ test.skipIf(chromium === null)('everyone sees the pages that the operator made p
   await set({
     ...{ landing_title: 'Every model, one key', landing_text: `Acme has **all** of them. ${HOSTILE}` },
     ...{ landing_links: ['Documentation: https://example.com/docs'], support_address: 'help@example.com' },
-    ...{ public_models: 'on', public_status: 'on', public_group: 'sandbox', privacy_policy: HOSTILE },
+    ...{ public_models: 'on', public_status: 'on', public_group: 'public', privacy_policy: HOSTILE },
   });
   const faults: Record<string, string[]> = {};
   const check = async (name: string) => {
@@ -310,14 +326,33 @@ test.skipIf(chromium === null)('everyone sees the pages that the operator made p
   await page.getByRole('link', { name: 'Models and prices' }).click();
   await check('Models and prices');
   const models = page.getByRole('table', { name: 'Sandbox models' });
-  expect(await models.getByRole('row', { name: /sandbox-echo/ }).textContent()).toContain('$1.00$5.00');
+  expect(await models.getByRole('row', { name: /sandbox-echo/ }).textContent()).toContain('$1.50$7.50');
+  const fable = page.getByRole('table', { name: 'Models', exact: true }).getByRole('row', { name: /Fable 1/ });
+  expect(await fable.textContent()).toContain('$4.50$22.50');
+  await fable.getByRole('button', { name: 'All prices' }).click();
+  expect(await fable.textContent()).toContain('Output, long context$33.75');
+  await check('Models and prices');
   await page.getByRole('searchbox', { name: 'Model' }).fill('no such model');
   await page.getByText('No matching models').waitFor();
   await page.getByRole('link', { name: 'Status' }).click();
   await check('Status');
   await page.getByText('All models are working').waitFor();
+  for (let count = 0; count < 4; count++)
+    await turnpike.post(secret, { model: 'fable-1', max_tokens: 9, messages: [HELLO] });
+  // Until the node has looked at them.
+  await page.evaluate(async () => {
+    for (let seconds = 0; seconds < 120; seconds++) {
+      const answer = await fetch('/api/v1/public/status', { cache: 'no-store' });
+      if (((await answer.json()) as { data: object[] }).data.length > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  });
+  await (await visitor.context.newCDPSession(page)).send('Network.clearBrowserCache');
   await page.goto(`${turnpike.url}/status`);
-  await heading(page, 'Status');
+  await page.getByText('1 model failing').waitFor();
+  await page.getByText('Fable 1', { exact: true }).waitFor();
+  await check('Status');
+  expect(await page.getByRole('main').textContent()).not.toContain('gone');
   await visitor.goTo('/privacy');
   await check('Privacy policy');
   await page.getByRole('link', { name: 'Sign in' }).click();

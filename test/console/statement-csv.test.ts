@@ -25,11 +25,12 @@ test('a CSV statement contains its summary, entries and usage, adds up, and cont
   expect(sum('closing_balance')).toBe(
     sum('opening_balance') + sum('credited') - sum('used') + sum('refunded') + sum('corrected'),
   );
+  expect(sum('bonus')).toBe(0n); // a part of credited
   expect(sum('used')).toBeGreaterThan(0n);
   expect(lines.map((line) => line.split(',')[0])).toEqual([
     'part',
     'account',
-    ...Array(6).fill('summary'),
+    ...Array(7).fill('summary'),
     'entry',
     'model',
     'key',

@@ -5,13 +5,20 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { costOf, countText } from '../support/count-text.ts';
-import { readSamples } from '../support/read-samples.ts';
 import { type Script, scripts, upstreamEvents } from '../support/scripted-upstream.ts';
 import { chatCompletions } from './fronts/drivers/chat-completions.ts';
 import { post } from './fronts/front-world.ts';
 import { paused } from './idempotency/post-keyed.ts';
 import { type ControlledService, EVENTS, startControlled, streamOf } from './post-messages/controlled-service.ts';
-import { bodyOf, expectError, expectMoney, GOOD, type Json, startWorld } from './post-messages/world.ts';
+import {
+  bodyOf,
+  expectError,
+  expectMoney,
+  GOOD,
+  type Json,
+  startWorld,
+  untilUnattended,
+} from './post-messages/world.ts';
 
 const world = await startWorld({ settings: { finish_without_caller_seconds: 1 } });
 afterAll(() => world.stop());
@@ -47,15 +54,6 @@ const protocols: Protocol[] = [
   },
 ];
 
-/** Resolves when so many messages run on without their clients: the disconnect was noticed. */
-async function untilUnattended(messages: number): Promise<void> {
-  for (;;) {
-    const samples = readSamples(await (await world.scrape()).text());
-    if (samples['turnpike_unattended_messages'] === messages) return;
-    await Bun.sleep(2);
-  }
-}
-
 /** Reads a stream until this is true of its text. */
 async function readUntil(response: Response, isEnough: (text: string) => boolean) {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -82,7 +80,7 @@ async function postAndDisconnect({ post }: Protocol, stream: boolean, script: Sc
   await asked;
   leaving.abort();
   await posted;
-  await untilUnattended(1);
+  await untilUnattended(world, 1);
   return { caller, goOn };
 }
 
@@ -272,7 +270,7 @@ describe.each(protocols)('a client of $path that disconnects', (protocol) => {
     await expectError(await world.post(caller.secret, bodyOf()), 429, 'rate_limit_error', 'concurrency_exceeded');
     expect(await world.admin('GET', `/accounts/${caller.account}`)).not.toMatchObject({ held: '0' });
     goOn();
-    await untilUnattended(0);
+    await untilUnattended(world, 0);
     expect((await post(world, caller.secret, {})).status).toBe(200);
     await expectMoney(world, caller, [
       { ...GOOD, outcome: 'completed' },

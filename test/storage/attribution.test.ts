@@ -1,5 +1,5 @@
 // Records and totals of before version 20, which have no provider, person and tags in the totals, and of before version 26, which have
-// no group in them.
+// no group in them; refusals of before version 29, which have no scope.
 
 import { expect, test } from 'bun:test';
 import { checkLedger } from '../../src/ledger/ledger.ts';
@@ -47,6 +47,44 @@ async function continueFrom(bench: Workbench, version: number, migrate: () => Pr
     ]);
   else expect(await by('provider')).toEqual([['sandbox', 2, 40n]]);
 }
+
+/** Counts a refusal before and after the migration. */
+async function refuseAround({ stores, account, key }: Workbench, migrate: () => Promise<void>): Promise<void> {
+  const { traffic } = stores;
+  const row = { atMs: 60_000, account, key, code: 'insufficient_user_quota', status: 400, count: 1, lastAtMs: 60_001 };
+  const message = 'The quota of this key is too low: the missing amount is held by messages in progress.';
+  const scopes = async () =>
+    (await traffic.listFrequentRefusals({ sinceMs: 0, least: 1, limit: 9 })).map((one) => one.scope);
+  await traffic.addRefusals([{ ...row, message, scope: 'account' }]);
+  expect(await scopes()).toEqual(['account']);
+  await migrate();
+  expect(await scopes()).toEqual(['key_held']); // as its words say
+  await traffic.addRefusals([{ ...row, atMs: 120_000, lastAtMs: 120_001, message, scope: 'key' }]);
+  expect(await scopes()).toEqual(['key']);
+}
+
+test('refusals of before version 29 have the scope that their messages tell, on SQLite', async () => {
+  let opened: OpenedSqlite | undefined;
+  await using bench = await openWorkbench((clock) => (opened = openSqlite(clock)), 1_000);
+  const { database, path } = opened as unknown as OpenedSqlite;
+  await refuseAround(bench, async () => {
+    database.run(tablesBefore(29).sqlite);
+    openForWriting(path).close();
+  });
+});
+
+test.skipIf(cannotStartPostgres)(
+  'refusals of before version 29 have the scope that their messages tell, on PostgreSQL',
+  async () => {
+    let opened: OpenedPostgres | undefined;
+    await using bench = await openWorkbench(async (clock) => (opened = await openPostgres(clock)), 1_000);
+    await refuseAround(bench, async () => {
+      const { url } = opened as unknown as OpenedPostgres;
+      await runOn(url, tablesBefore(29).postgres);
+      await prepareDatabase(url);
+    });
+  },
+);
 
 for (const version of [20, 26]) {
   test(`totals of records of before version ${version} stay as they are, also after a refund, on SQLite`, async () => {

@@ -29,7 +29,8 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 /** The latest first. */
 const undone: readonly Undone[] = [
-  onBoth(29, dropTables('saved_views')),
+  onBoth(30, dropTables('saved_views')),
+  onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,
     sqlite: `DROP TRIGGER day_changed_by_insert; DROP TRIGGER day_changed_by_update; ${ROLLED}`,

@@ -1,6 +1,6 @@
 // Accounts with their available funds and recent cost, filtered by name and group.
 
-import { Stack, Text } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters, useSorting } from '../../filters.ts';
 import { statusLabels } from '../../labels.ts';
@@ -152,9 +152,5 @@ const groupsColumn: Column<AccountShape> = {
   name: 'groups',
   label: 'Groups',
   from: 'md',
-  show: ({ groups }) => (
-    <Text size="sm" lineClamp={1}>
-      {groups.join(', ')}
-    </Text>
-  ),
+  show: ({ groups }) => groups.join(', '),
 };

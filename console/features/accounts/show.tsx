@@ -230,6 +230,7 @@ export function AccountKeys({ account }: OfAccount) {
     >
       <DataTable
         label="API keys"
+        isFolding
         rows={keys}
         columns={keyColumns}
         keyOf={({ id }) => id}
@@ -254,7 +255,7 @@ const keyColumns: Column<KeyShape>[] = [
     ),
   },
   timeColumn('lastUsed', 'Last used', ({ last_used_at: at }) => at, { from: 'md', isRelative: true }),
-  statusColumn(),
+  statusColumn({ from: 'sm' }),
 ];
 
 export function AccountPeople({ account, mayInvite }: OfAccount & { mayInvite: boolean }) {
@@ -264,6 +265,7 @@ export function AccountPeople({ account, mayInvite }: OfAccount & { mayInvite: b
     <Section title="Users" aside={mayInvite && <ActionButton label="Invite owner" size="xs" onClick={dialog.open} />}>
       <DataTable
         label="Users"
+        isFolding
         rows={people}
         columns={personColumns}
         keyOf={({ id }) => id}

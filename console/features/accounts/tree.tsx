@@ -1,6 +1,6 @@
 // The place of an account in its company: the accounts above and below it, and the fields that set it.
 
-import { Breadcrumbs, NativeSelect, Text } from '@mantine/core';
+import { Box, Breadcrumbs, NativeSelect, Text } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { optionsOf, periodTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
@@ -109,9 +109,11 @@ function nameColumn(levels: ReadonlyMap<string, number>): Column<AccountShape> {
     name: 'name',
     label: 'Account',
     show: ({ id, name }) => (
-      <TextLink to={pathOf.account(id)} fw={600} className="wrap" pl={(levels.get(id) ?? 0) * 12}>
-        {name}
-      </TextLink>
+      <Box pl={(levels.get(id) ?? 0) * 12}>
+        <TextLink to={pathOf.account(id)} fw={600} className="wrap">
+          {name}
+        </TextLink>
+      </Box>
     ),
   };
 }

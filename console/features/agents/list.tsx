@@ -3,13 +3,12 @@
 import { Text } from '@mantine/core';
 import type { AgentSignInShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
-import { statusLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { EmptyState, PageHead } from '../../parts/page.tsx';
 import { useChange, useList } from '../../queries.ts';
 
 export const clientLabels = { 'claude-code': 'Claude Code', codex: 'Codex' };
@@ -32,8 +31,21 @@ export function AgentSignInList() {
     show: (row) => row.status === 'enabled' && <Revoke signIn={row} />,
   };
   const columns: Column<AgentSignInShape>[] = [
-    { name: 'client', label: 'Coding agent', show: (row) => <ClientCell signIn={row} /> },
-    { name: 'person', label: 'User', show: ({ person }) => <span className="wrap">{actorName(person)}</span> },
+    {
+      name: 'client',
+      label: 'Coding agent',
+      show: ({ client }) => (
+        <Text size="sm" fw={600}>
+          {clientLabels[client]}
+        </Text>
+      ),
+    },
+    {
+      name: 'person',
+      label: 'User',
+      from: 'sm',
+      show: ({ person }) => <span className="wrap">{actorName(person)}</span>,
+    },
     ...(seesInstallation(me) ? [account] : []),
     { name: 'address', label: 'Address', from: 'lg', show: ({ address }) => address },
     statusColumn({ from: 'sm' }),
@@ -50,6 +62,7 @@ export function AgentSignInList() {
       />
       <DataTable
         label="Sign-ins of coding agents"
+        isFolding
         columns={columns}
         rows={rows}
         keyOf={({ id }) => id}
@@ -61,21 +74,6 @@ export function AgentSignInList() {
           />
         }
       />
-    </>
-  );
-}
-
-function ClientCell({ signIn: { client, status } }: { signIn: AgentSignInShape }) {
-  return (
-    <>
-      <Text size="sm" fw={600}>
-        {clientLabels[client]}
-      </Text>
-      {status !== 'enabled' && (
-        <Hint size="xs" hiddenFrom="sm">
-          {statusLabels[status]}
-        </Hint>
-      )}
     </>
   );
 }

@@ -17,76 +17,7 @@ import { type Rows, useList } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
 import { AuditDetails } from './details.tsx';
 import { differencesOf, nameOfObject } from './differences.ts';
-
-const actionTexts = {
-  'account.create': 'created an account',
-  'account.update': 'edited an account',
-  'credit.create': 'added credit',
-  'refund.create': 'refunded a request',
-  'key.create': 'created an API key',
-  'key.update': 'edited an API key',
-  'key.revoke': 'revoked an API key',
-  'key.rotate': 'rotated an API key',
-  'token.create': 'created an admin token',
-  'token.revoke': 'revoked an admin token',
-  'person.create': 'invited a user',
-  'person.update': 'edited a user',
-  'person.link': 'created a one-time link',
-  'person.accept': 'accepted an invitation',
-  'person.join': 'was added by their directory',
-  'person.leave': 'was removed by their directory',
-  'directory-group.create': 'created a directory group',
-  'directory-group.update': 'edited a directory group',
-  'scim-user.create': 'created a SCIM user',
-  'scim-user.update': 'edited a SCIM user',
-  'scim-user.delete': 'deleted a SCIM user',
-  'scim-group.create': 'created a SCIM group',
-  'scim-group.update': 'edited a SCIM group',
-  'scim-group.delete': 'deleted a SCIM group',
-  'view.create': 'saved a view',
-  'view.update': 'edited a saved view',
-  'view.delete': 'deleted a saved view',
-  'person.password_reset': 'reset their password by email',
-  'destination.create': 'created a destination',
-  'destination.update': 'edited a destination',
-  'destination.rotate': 'rotated the secret of a destination',
-  'destination.test': 'tested a destination',
-  'destination.unsubscribe': 'unsubscribed from emails',
-  'destination.resubscribe': 'resubscribed to emails',
-  'delivery.redeliver': 'resent an event',
-  'payment.create': 'started a payment',
-  'payment.update': 'updated a payment',
-  'payment.refuse': 'rejected a payment',
-  'payment_event.refuse': 'sent a webhook request that was rejected',
-  'billing.create': 'created a customer in Stripe',
-  'auto_recharge.update': 'edited automatic recharge',
-  'code-batch.create': 'created codes',
-  'code-batch.update': 'edited codes',
-  'code.redeem': 'redeemed a code',
-  'plan.create': 'created a plan',
-  'plan.update': 'edited a plan',
-  'plan.delete': 'deleted a plan',
-  'subscription.create': 'started a plan purchase',
-  'subscription.cancel': 'canceled a subscription',
-  'subscription.resume': 'resumed a subscription',
-  'subscription.refuse': 'rejected a subscription',
-  'backup.fail': 'reported a failed backup',
-  'backup.record': 'recorded a backup',
-  'price_list.update': 'updated prices from a price list',
-  'secret.rotate': 'replaced the secret of the installation',
-  'settings.create': 'edited settings',
-  'settings.update': 'edited settings',
-  'settings.delete': 'reset settings',
-  'model.create': 'created a model',
-  'model.update': 'edited a model',
-  'model.delete': 'deleted a model',
-  'group.create': 'created a group',
-  'group.update': 'edited a group',
-  'group.delete': 'deleted a group',
-  'provider.create': 'created a provider',
-  'provider.update': 'edited a provider',
-  'provider.delete': 'deleted a provider',
-} as Readonly<Record<string, string>>;
+import { actionTexts, objectText } from './words.ts';
 
 const CHANGED_SHOWN_MAX = 4;
 
@@ -187,7 +118,7 @@ function RecordRow({ row, who, names }: RecordRowProps) {
               <b>{who}</b> {actionTexts[row.action] ?? row.action}
             </Text>
             <Hint size="xs" className="wrap">
-              {row.object}
+              {objectText(row.object)}
               {name !== null && !row.object.includes(name) && ` · ${name}`}
               {isUpdate && changed !== '' && ` · ${changed}`}
               {row.account !== null && row.account !== row.object && ` · ${names.account(row.account)}`}

@@ -109,11 +109,14 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-/** Signs the changes between the two balances, and omits refunds and corrections of zero. */
+const ALWAYS = ['Credits', 'Usage'];
+
+/** Signs the changes between the two balances, and omits bonuses, refunds and corrections of zero. */
 function Sums({ statement }: { statement: StatementShape }) {
-  const { opening_balance: opening, closing_balance: closing, credited, used, refunded, corrected } = statement;
+  const { opening_balance: opening, closing_balance: closing, used, refunded, corrected } = statement;
   const moves: [string, string][] = [
-    ['Credits', credited],
+    ['Credits', usdOf(nanoOf(statement.credited) - nanoOf(statement.bonus))],
+    ['Bonus', statement.bonus],
     ['Usage', negated(used)],
     ['Refunds', refunded],
     ['Corrections', corrected],
@@ -123,8 +126,8 @@ function Sums({ statement }: { statement: StatementShape }) {
       <PartTitle id="statement-summary">Summary</PartTitle>
       <Stack gap={6} maw={460}>
         <Sum label="Opening balance" usd={opening} isStrong />
-        {moves.map(([label, usd], place) =>
-          place > 1 && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} isSigned />,
+        {moves.map(([label, usd]) =>
+          !ALWAYS.includes(label) && nanoOf(usd) === 0n ? null : <Sum key={label} label={label} usd={usd} isSigned />,
         )}
         <Divider />
         <Sum label={statement.is_over ? 'Closing balance' : 'Current balance'} usd={closing} isStrong />
@@ -331,6 +334,7 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
       <PartTitle>{title}</PartTitle>
       <PlainTable
         label={title}
+        isFolding
         isPadded={false}
         rows={rows}
         keyOf={({ name, id = name }) => id}

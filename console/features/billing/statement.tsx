@@ -129,7 +129,7 @@ const COLUMNS = [
 type Line = Partial<Record<(typeof COLUMNS)[number], string | number | null>>;
 
 export function statementCsv(statement: StatementShape, accountName: string, tagName = ''): string {
-  const sums = ['opening_balance', 'credited', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
+  const sums = ['opening_balance', 'credited', 'bonus', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
   const lines: Line[] = [
     { part: 'account', name: accountName, reference: statement.account, at: statement.month },
     ...sums.map((name) => ({ part: 'summary', name, amount: statement[name] })),

@@ -100,6 +100,7 @@ function Codes({ batchId }: { batchId: string }) {
       </Heading>
       <DataTable
         label="Codes"
+        isFolding
         columns={columnsFor(names, actorName)}
         rows={rows}
         keyOf={({ id }) => id}

@@ -92,6 +92,7 @@ function Details({ delivery }: { delivery: DeliveryShape }) {
         ) : (
           <PlainTable
             label="Attempts"
+            isFolding
             columns={attemptColumns}
             rows={delivery.attempts}
             keyOf={({ at, ms }) => `${at} ${ms}`}

@@ -6,13 +6,13 @@ import type { DirectoryGroupShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { roleLabels, statusLabels } from '../../labels.ts';
+import { roleLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn } from '../../parts/data-table.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
-import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
+import { EmptyState, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';
 import { leave } from '../../unsaved.ts';
 import { RoleFields, roleMembers } from '../people/role-fields.tsx';
@@ -33,6 +33,7 @@ export function DirectoryGroupList() {
       <PageHead title="Directory groups" text={TEXT} actions={create} />
       <DataTable
         label="Directory groups"
+        isFolding
         columns={columns}
         rows={rows}
         keyOf={({ id }) => id}
@@ -57,7 +58,15 @@ function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): 
     show: (row) => <StatusButton group={row} />,
   };
   return [
-    { name: 'name', label: 'Name', show: (row) => <NameCell group={row} account={accountName(row)} /> },
+    {
+      name: 'name',
+      label: 'Name',
+      show: ({ name }) => (
+        <Text size="sm" fw={600} className="wrap">
+          {name === '*' ? 'Everyone else (*)' : name}
+        </Text>
+      ),
+    },
     { name: 'source', label: 'Source', from: 'md', show: ({ source }) => sourceName(source) },
     { name: 'role', label: 'Role', show: ({ role }) => roleLabels[role] },
     { name: 'account', label: 'Account', from: 'sm', show: accountName },
@@ -65,19 +74,6 @@ function useColumns(rows: readonly DirectoryGroupShape[], isOperator: boolean): 
     statusColumn({ from: 'sm' }),
     ...(isOperator ? [change] : []),
   ];
-}
-
-function NameCell({ group: { name, status }, account }: { group: DirectoryGroupShape; account: string }) {
-  return (
-    <>
-      <Text size="sm" fw={600} className="wrap">
-        {name === '*' ? 'Everyone else (*)' : name}
-      </Text>
-      <Hint size="xs" hiddenFrom="sm" className="wrap">
-        {status === 'enabled' ? account : `${account}, ${statusLabels[status]?.toLowerCase()}`}
-      </Hint>
-    </>
-  );
 }
 
 function useSourceNames(): (source: string | null) => string {

@@ -9,7 +9,6 @@ import { type Column, DataTable, NoRows, timeColumn } from '../../parts/data-tab
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
-import { When } from '../../parts/times.tsx';
 import { useGet, useList } from '../../queries.ts';
 import { EventText } from './event-text.tsx';
 
@@ -42,6 +41,7 @@ export function EventList() {
       <FilterChips filters={[typeFilter, ...useAccountFilter()]} />
       <DataTable
         label="Events"
+        isFolding
         rows={rows}
         keyOf={({ id }) => id}
         columns={[
@@ -71,9 +71,6 @@ function EventCell({ row }: { row: EventShape }) {
       </Text>
       <Hint size="xs" className="wrap">
         <EventText text={row.description} />
-      </Hint>
-      <Hint size="xs" hiddenFrom="sm">
-        <When at={row.timestamp} isRelative />
       </Hint>
     </Stack>
   );

@@ -124,7 +124,7 @@ function StoreFields({ form }: { form: ReturnType<typeof useForm<Values>> }) {
         <TextInput label="Bucket" required {...field('s3_bucket')} />
         <TextInput label="Prefix" {...field('s3_prefix')} />
       </SimpleGrid>
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
         <TextInput label="Access key ID" required {...field('s3_access_key_id')} />
         <PasswordInput
           label="Secret access key"

@@ -57,6 +57,7 @@ function Details({ row }: { row: ExportShape }) {
         <Heading mb="xs">Runs</Heading>
         <DataTable
           label="Runs"
+          isFolding
           columns={columns}
           rows={runs}
           keyOf={({ period }) => period}

@@ -63,6 +63,7 @@ export function GroupList() {
         <FailureNotice failure={removing.failure} />
         <DataTable
           label="Groups"
+          isFolding
           rows={groups}
           columns={columns}
           keyOf={({ name }) => name}

@@ -98,7 +98,7 @@ function Integration({ integration }: { integration: IntegrationShape }) {
       )}
       {id === 'storage' ? (
         <Group>
-          <ButtonLink label="Exports" variant="default" size="xs" to="/exports" />
+          <ButtonLink label="View exports" variant="default" to="/exports" />
         </Group>
       ) : (
         <Settings names={settings} />

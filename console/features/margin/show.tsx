@@ -12,10 +12,11 @@ import { GroupingSelect } from '../../parts/grouping-select.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
-import { RangeFilter, refreshMs, useRange } from '../../parts/range.tsx';
+import { RangeFilter, refreshMs, useRange, useRangeText } from '../../parts/range.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
+import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
-import { comparedRanges, rangeQuery } from '../../range.ts';
+import { describeRange, precedingRange, rangeQuery, startOf } from '../../range.ts';
 import {
   effectTexts,
   type FilterName,
@@ -31,12 +32,12 @@ const GROUPS_SHOWN = 200;
 export function MarginShow() {
   const { values } = useFilters();
   const range = useRange();
-  const before = comparedRanges(range, Date.now())?.before;
+  const text = useRangeText();
   const { data, error, refetch, isPlaceholderData } = useGet('/usage/margin', {
     query: {
       ...filtersOf(values),
       ...rangeQuery(range),
-      ...(before !== undefined && previousQuery(before)),
+      ...previousQuery(precedingRange(range, startOf(Date.now(), 'minute'))),
       ...groupingQuery(values),
       limit: GROUPS_SHOWN,
     },
@@ -46,7 +47,13 @@ export function MarginShow() {
     <>
       <PageHead
         title="Margin"
-        text="Revenue less provider cost, of requests whose provider cost is known."
+        text={
+          <>
+            {text}
+            <br />
+            Revenue less provider cost, of requests whose provider cost is known.
+          </>
+        }
         actions={
           <>
             <RangeFilter />
@@ -113,13 +120,22 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
   const isLoss = total.margin.startsWith('-');
   const before = (usd: string) =>
     isCompared && (
-      <>
+      <div>
         Previous period: <Money usd={usd} />
-      </>
+      </div>
     );
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }}>
-      <StatTile label="Revenue" value={<Money usd={total.revenue} />} note={before(previous.revenue)} />
+      <StatTile
+        label="Revenue"
+        value={<Money usd={total.revenue} />}
+        note={
+          <>
+            {before(previous.revenue)}
+            <NotCosted usd={total.revenue_without_margin} />
+          </>
+        }
+      />
       <StatTile
         label="Provider cost"
         value={<Money usd={total.provider_cost} />}
@@ -134,13 +150,7 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
       <StatTile
         label="Margin in percent"
         value={marginPercent(total.margin_percent)}
-        note={
-          isCompared ? (
-            `Previous period: ${marginPercent(previous.margin_percent)}`
-          ) : (
-            <NotCosted usd={total.revenue_without_margin} />
-          )
-        }
+        {...(isCompared && { note: `Previous period: ${marginPercent(previous.margin_percent)}` })}
         {...(isLoss && { color: 'red' })}
       />
     </SimpleGrid>
@@ -149,19 +159,25 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
 
 function NotCosted({ usd }: { usd: string }) {
   return nanoOf(usd) === 0n ? null : (
-    <>
-      <Money usd={usd} /> of revenue has no known provider cost
-    </>
+    <div>
+      Excludes <Money usd={usd} /> whose provider cost is unknown
+    </div>
   );
 }
 
 function Why({ margin }: { margin: MarginShape }) {
   const { total, previous, changes, is_previous_complete: isCompared } = margin;
+  const zone = useZone();
+  const before = { sinceMs: Date.parse(margin.previous_since), untilMs: Date.parse(margin.previous_until) + 1 };
   const change = usdOf(nanoOf(total.margin) - nanoOf(previous.margin));
   return (
     <Section
       title="Why the margin changed"
-      text={isCompared ? 'Against the previous period. The effects add up to the change.' : undefined}
+      text={
+        isCompared
+          ? `Compared with ${describeRange(before, Date.now(), zone)}. The effects add up to the change.`
+          : undefined
+      }
       aside={isCompared && <Change usd={change} fw={600} />}
       isPadded={false}
     >
@@ -172,12 +188,13 @@ function Why({ margin }: { margin: MarginShape }) {
       )}
       {isCompared && changes.length === 0 && (
         <Hint px="md" pb="md">
-          Nothing changed.
+          The margin did not change.
         </Hint>
       )}
       {isCompared && changes.length > 0 && (
         <PlainTable
           label="Effects on the margin"
+          isFolding
           columns={changeColumns}
           rows={changes}
           keyOf={({ effect }) => effect}
@@ -204,21 +221,22 @@ const changeColumns: Column<MarginChangeShape>[] = [
     name: 'parts',
     label: 'Largest parts',
     from: 'sm',
-    show: ({ parts }) => (
-      <Stack gap={2}>
-        {parts.map(({ model, group, provider, amount }) => {
-          const names = [model, group, provider].filter((name) => name !== null).map((name) => name || 'unknown');
-          return (
-            <Group key={names.join(' ')} gap="xs" justify="space-between" wrap="nowrap">
-              <Text size="sm" className="wrap">
-                {names.join(' · ')}
-              </Text>
-              <Change usd={amount} size="sm" />
-            </Group>
-          );
-        })}
-      </Stack>
-    ),
+    show: ({ parts }) =>
+      parts.length > 0 && (
+        <Stack gap={2}>
+          {parts.map(({ model, group, provider, amount }) => {
+            const names = [model, group, provider].filter((name) => name !== null).map((name) => name || 'unknown');
+            return (
+              <Group key={names.join(' ')} gap="xs" justify="space-between" wrap="nowrap" maw={420}>
+                <Text size="sm" className="wrap">
+                  {names.join(' · ')}
+                </Text>
+                <Change usd={amount} size="sm" />
+              </Group>
+            );
+          })}
+        </Stack>
+      ),
   },
   { name: 'amount', label: 'Effect on margin', align: 'right', show: ({ amount }) => <Change usd={amount} /> },
 ];
@@ -275,6 +293,7 @@ function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
       ) : (
         <PlainTable
           label="Margins"
+          isFolding
           columns={groupColumns((row) => groupName(row, grouping, naming), filterFor(grouping, values), isCompared)}
           rows={data}
           keyOf={(row) => JSON.stringify(row[grouping])}
@@ -303,7 +322,16 @@ function groupColumns(
       label: 'Name',
       show: (row) => {
         const search = filterOf(row);
-        return search === null ? nameOf(row) : <NameLink to="/margin" search={search} name={nameOf(row)} />;
+        const without = <NotCosted usd={row.revenue_without_margin} />;
+        if (search !== null) return <NameLink to="/margin" search={search} name={nameOf(row)} note={without} />;
+        return (
+          <>
+            {nameOf(row)}
+            <Hint size="xs" component="div">
+              {without}
+            </Hint>
+          </>
+        );
       },
     },
     { name: 'messages', label: 'Requests', align: 'right', from: 'md', show: ({ messages }) => formatCount(messages) },
@@ -331,6 +359,7 @@ function groupColumns(
             name: 'change',
             label: 'Change',
             align: 'right',
+            from: 'xs',
             show: (row) => <Change usd={changeOf(row)} />,
           } as Column<MarginGroupShape>,
         ]

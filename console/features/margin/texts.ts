@@ -30,20 +30,21 @@ interface EffectTexts {
 }
 
 export const effectTexts: Readonly<Record<MarginChangeShape['effect'], EffectTexts>> = {
-  traffic: { label: 'Volume', text: 'More or fewer tokens in all' },
-  models: { label: 'Model mix', text: 'Another share of each model' },
-  groups: { label: 'Group mix', text: 'Another share of each group, with its multiplier' },
-  routes: { label: 'Routes', text: 'Another share of each provider, such as fallback routes' },
-  cache: { label: 'Cache', text: 'Another part of the prompts was read from or written to the cache' },
-  lengths: { label: 'Prompt and answer lengths', text: 'Another ratio of input to output' },
-  multiplier: { label: 'Price multipliers', text: 'Multipliers of groups were changed' },
-  written_off: { label: 'Write-offs', text: 'Another part of the cost could not be charged' },
-  price: { label: 'Prices', text: 'What customers pay for the same tokens' },
-  provider_price: { label: 'Provider prices', text: 'What providers charge for the same tokens' },
-  other: { label: 'Other', text: 'What nothing above explains' },
+  traffic: { label: 'Volume', text: 'The number of tokens changed' },
+  models: { label: 'Model mix', text: 'The share of each model changed' },
+  groups: { label: 'Group mix', text: 'The share of each group, with its multiplier, changed' },
+  routes: { label: 'Routes', text: 'The share of each provider changed, for example by fallback routes' },
+  cache: { label: 'Cache', text: 'The share of prompts read from or written to the cache changed' },
+  lengths: { label: 'Prompt and response lengths', text: 'The ratio of input to output changed' },
+  multiplier: { label: 'Price multipliers', text: 'The multipliers of groups changed' },
+  written_off: { label: 'Write-offs', text: 'The share of the cost that could not be charged changed' },
+  price: { label: 'Prices', text: 'What customers pay for the same tokens changed' },
+  provider_price: { label: 'Provider prices', text: 'What providers charge for the same tokens changed' },
+  other: { label: 'Other', text: 'Everything that the effects above do not explain' },
 };
 
-/** "−3.25%"; "–" without revenue. */
+/** "−3.3%", with the digits of the others in its column; "–" without revenue. */
 export function marginPercent(percent: number | null): string {
-  return percent === null ? '–' : `${percent.toLocaleString('en', { maximumFractionDigits: 2 }).replace('-', '−')}%`;
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+  return percent === null ? '–' : `${percent.toLocaleString('en', digits).replace('-', '−')}%`;
 }

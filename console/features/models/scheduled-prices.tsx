@@ -9,7 +9,7 @@ import { call } from '../../api.ts';
 import { countOf } from '../../figures.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
-import { formatRate, nanoOf } from '../../money.ts';
+import { formatMoney, formatRate, nanoOf } from '../../money.ts';
 import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
 import { ConfirmButton, DialogButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton } from '../../parts/link.tsx';
@@ -140,6 +140,7 @@ const columns: Column<GroupEffect>[] = [
 
 function Effect({ effect }: { effect: EffectShape }) {
   const { messages, billed, billed_then: then, counted_since: countedSince, not_sold: notSold, groups } = effect;
+  const { all_messages: all, all_billed: allBilled } = effect;
   if (messages === 0) return <Hint role="status">No requests in the last 7 days.</Hint>;
   return (
     <Stack gap="xs" role="status">
@@ -153,8 +154,8 @@ function Effect({ effect }: { effect: EffectShape }) {
         {`${countOf(messages, 'request')} priced again with their own tokens: ${changeText(billed, then)}.`}
         {countedSince !== null && (
           <>
-            {' Only those since '}
-            <When at={countedSince} /> are counted, because there are too many.
+            {` This is a sample: the newest of ${countOf(all, 'request')}, billed ${formatMoney(allBilled)}, since `}
+            <When at={countedSince} />.
           </>
         )}
         {notSold > 0 && ` ${countOf(notSold, 'request')} used a service tier that this price does not have.`}

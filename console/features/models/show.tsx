@@ -4,7 +4,7 @@ import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { GroupShape, ModelShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
-import { TIERS, tierLabels } from '../../labels.ts';
+import { TIERS } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatRate, rateOfGroup } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
@@ -17,7 +17,7 @@ import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { Capabilities } from './capabilities.tsx';
-import { RATES, type RateName, rateLabels } from './form-values.ts';
+import { type PricePart, partsOf } from './price-parts.ts';
 import { ScheduledPrices } from './scheduled-prices.tsx';
 
 const ALL_ROWS = { limit: 1000 };
@@ -198,53 +198,6 @@ function sourceOf({ price_source: source }: ModelShape): string {
   return source === null ? 'Source: set by an operator.' : `Source: price list of ${source.catalogue}.`;
 }
 
-interface PricePart {
-  label: string;
-  rate: string;
-}
-
-function partsOf(price: ModelShape['price']): PricePart[] {
-  const { long_context: long, web_search_per_thousand: search } = price;
-  return [
-    ...RATES.map((name) => ({ label: rateLabels[name] as string, rate: price[name] })),
-    ...(long === undefined
-      ? []
-      : RATES.map((name) => ({ label: `${rateLabels[name]}, long context`, rate: long[name] }))),
-    ...TIERS.flatMap((tier) => partsOfTier(price[tier], tierLabels[tier].toLowerCase())),
-    ...(search === undefined ? [] : [{ label: 'Web search, per thousand', rate: search }]),
-    ...partsOfUnits(price.units ?? {}),
-  ];
-}
-
-function partsOfUnits({ per_image: images, ...rates }: NonNullable<ModelShape['price']['units']>): PricePart[] {
-  const rows = typeof images === 'string' ? { '*': images } : (images ?? {});
-  return [
-    ...Object.entries(rates).map(([name, rate]) => ({
-      label: unitLabels[name as keyof typeof unitLabels],
-      rate: String(rate),
-    })),
-    ...Object.entries(rows).map(([kind, rate]) => ({ label: kind === '*' ? 'Image' : `Image, ${kind}`, rate })),
-  ];
-}
-
-const unitLabels = {
-  audio_input: 'Audio input',
-  audio_output: 'Audio output',
-  image_input: 'Image input',
-  image_output: 'Image output',
-  per_million_characters: 'Characters, per million',
-  per_hour: 'Sound, per hour',
-  per_thousand_searches: 'Searches, per thousand',
-} as const;
-
-function partsOfTier(tier: ModelShape['price']['fast'], label: string): PricePart[] {
-  if (tier === undefined) return [];
-  const partsOf = (rates: Record<RateName, string>, words: string) =>
-    RATES.map((name) => ({ label: `${rateLabels[name]}, ${words}`, rate: rates[name] }));
-  const { long_context: long } = tier;
-  return [...partsOf(tier, label), ...(long === undefined ? [] : partsOf(long, `${label}, long context`))];
-}
-
 interface PriceChange {
   from: string;
   label: string;
@@ -282,6 +235,7 @@ function ModelRoutes({ model }: { model: ModelShape }) {
     >
       <PlainTable
         label="Routes"
+        isFolding
         // Two routes of a model may be equal except for their position.
         rows={model.routes.map((route, at) => ({ ...route, at }))}
         keyOf={({ at }) => String(at)}

@@ -33,6 +33,7 @@ export function PlanList() {
         <FailureNotice failure={removing.failure} />
         <DataTable
           label="Plans"
+          isFolding
           rows={plans}
           columns={[...columns, ...(isOperator ? [actionsColumn(setEdited, remove)] : [])]}
           keyOf={({ name }) => name}
@@ -71,13 +72,10 @@ const columns: Column<PlanShape>[] = [
         <Hint size="xs" className="wrap">
           {plan.name}
         </Hint>
-        <Hint size="xs" hiddenFrom="sm">
-          {allowanceTexts(plan).join(', ')}
-        </Hint>
       </Stack>
     ),
   },
-  moneyColumn('price', 'Price per month', ({ price }) => price, { precision: 'exact' }),
+  moneyColumn('price', 'Price per month', ({ price }) => price, { precision: 'exact', from: 'sm' }),
   {
     name: 'windows',
     label: 'Allowances',
@@ -110,7 +108,9 @@ function Limits({ plan: { limits } }: { plan: PlanShape }) {
 
 function SaleBadge({ plan: { offered: isOffered, for_sale: isForSale } }: { plan: PlanShape }) {
   if (!isOffered) return <StatusBadge status="disabled" label="Not offered" />;
-  return <StatusBadge status={isForSale ? 'enabled' : 'pending'} label={isForSale ? 'Offered' : 'Offered, no price'} />;
+  return (
+    <StatusBadge status={isForSale ? 'enabled' : 'pending'} label={isForSale ? 'Offered' : 'Offered, not in Stripe'} />
+  );
 }
 
 function actionsColumn(onEdit: (plan: PlanShape) => void, onRemove: (plan: PlanShape) => void): Column<PlanShape> {

@@ -75,7 +75,7 @@ function ModelSection({ model }: { model: BilledModel }) {
       }
       isPadded={false}
     >
-      <PlainTable label={name} columns={columns} rows={model.features} keyOf={({ feature }) => feature} />
+      <PlainTable label={name} isFolding columns={columns} rows={model.features} keyOf={({ feature }) => feature} />
     </Section>
   );
 }

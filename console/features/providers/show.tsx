@@ -138,6 +138,7 @@ function RouteHealths({ provider }: { provider: string }) {
     >
       <PlainTable
         label="Model health"
+        isFolding
         rows={routes}
         keyOf={(route) => `${route.model} ${route.upstream_model}`}
         columns={healthColumns}
@@ -182,6 +183,7 @@ function RouteStates({ provider: { routes } }: { provider: ProviderShape }) {
     <Section title="Circuits" text="Routes that this server has used since it started." isPadded={false}>
       <PlainTable
         label="Circuits"
+        isFolding
         rows={routes}
         keyOf={({ model, credential }) => `${model} ${credential}`}
         columns={stateColumns}

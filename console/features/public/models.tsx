@@ -1,13 +1,17 @@
 // Models and prices, for people who are not signed in.
 
-import { Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import type { PublicModelShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { type Column, NoMatches, PlainTable, rateColumn } from '../../parts/data-table.tsx';
 import { FilterBar, SearchFilter } from '../../parts/fields.tsx';
-import { EmptyState, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
+import { Rate } from '../../parts/money.tsx';
+import { EmptyState, Facts, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
 import { isSandbox } from '../keys/values.ts';
+import { RATES } from '../models/form-values.ts';
+import { partsOf } from '../models/price-parts.ts';
 
 export function PublicModels() {
   const { data, error, refetch } = useGet('/public/models');
@@ -69,9 +73,12 @@ const columns: readonly Column<PublicModelShape>[] = [
   tokens('max_output_tokens', 'Max output'),
 ];
 
-function ModelName({ model: { name, display_name } }: { model: PublicModelShape }) {
+/** With all prices, if there are more than those of the columns. */
+function ModelName({ model: { name, display_name, price } }: { model: PublicModelShape }) {
+  const [isOpen, { toggle }] = useDisclosure(false);
+  const parts = partsOf(price);
   return (
-    <Stack gap={0}>
+    <Stack gap={2} align="flex-start">
       <Text size="sm" fw={600} className="wrap">
         {display_name}
       </Text>
@@ -80,6 +87,12 @@ function ModelName({ model: { name, display_name } }: { model: PublicModelShape 
           {name}
         </Hint>
       )}
+      {parts.length > RATES.length && (
+        <Anchor component="button" type="button" size="xs" aria-expanded={isOpen} onClick={toggle}>
+          {isOpen ? 'Fewer prices' : 'All prices'}
+        </Anchor>
+      )}
+      {isOpen && <Facts facts={parts.map(({ label, rate }) => ({ name: label, value: <Rate usd={rate} /> }))} />}
     </Stack>
   );
 }

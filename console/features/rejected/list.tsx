@@ -43,6 +43,7 @@ export function RejectedList() {
         {byCode.length > 0 && <ByCode rows={byCode} total={totals.data?.total.count ?? 0} />}
         <DataTable
           label="Rejected requests"
+          isFolding
           rows={rows}
           keyOf={(row) => `${row.at} ${row.account} ${row.key} ${row.code}`}
           columns={columnsOf(names, isInstallation)}
@@ -79,6 +80,7 @@ function ByCode({ rows, total }: { rows: readonly RefusalTotalShape[]; total: nu
     <Section title="By error code" text={`${formatCount(total)} rejected requests in this time range`} isPadded={false}>
       <PlainTable
         label="Rejected requests by error code"
+        isFolding
         rows={rows}
         keyOf={({ code }) => String(code)}
         columns={[
@@ -140,11 +142,8 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
     {
       name: 'code',
       label: 'Error',
-      show: ({ at, status, code, message }) => (
+      show: ({ status, code, message }) => (
         <Stack gap={0}>
-          <Hint size="xs" component="div" hiddenFrom="sm">
-            <When at={at} />
-          </Hint>
           <Text size="sm">
             <span className="tabular">{status}</span> <Code>{code}</Code>
           </Text>

@@ -119,7 +119,7 @@ function TimeCell({ row }: { row: UsageShape }) {
 /** Names that differ in their ends only must stay apart, so they are never cut. */
 function ModelName({ name }: { name: string }) {
   return (
-    <Text inherit maw={190} className="wrap" title={name}>
+    <Text inherit maw={190} className="wrap name-cell" title={name}>
       {name}
     </Text>
   );

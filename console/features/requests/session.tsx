@@ -3,15 +3,19 @@
 import { Code, Stack } from '@mantine/core';
 import { useFilters, useSorting } from '../../filters.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
-import { EmptyState, FailureNotice, Loading, PageHead, Section } from '../../parts/page.tsx';
+import { EmptyState, FailureNotice, Loading, MissingPage, PageHead, Section } from '../../parts/page.tsx';
 import { rangeText } from '../../range.ts';
 import { RequestTable, useUsage } from './list.tsx';
 import { usageQuery } from './query.ts';
 import { UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
 
 export function SessionShow() {
+  const { session } = useFilters().values;
+  return session === undefined ? <MissingPage /> : <Session session={session} />;
+}
+
+function Session({ session }: { session: string }) {
   const filters = useFilters();
-  const session = filters.values['session'] ?? '';
   const filter = usageQuery(filters.values, null);
   const sorting = useSorting('at', 'desc');
   const order = {

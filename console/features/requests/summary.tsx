@@ -163,6 +163,7 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   return (
     <Card p={0}>
       <PlainTable<UsageTotalShape>
+        isFolding
         label={`Requests by ${groupingNoun(grouping)}`}
         isCompact={false}
         columns={groupColumns({ grouping, values: filters.values, range, total: data.total }, nameOf)}

@@ -166,6 +166,7 @@ function Environment() {
     >
       <PlainTable
         label="Environment"
+        isFolding
         rows={environmentRows}
         keyOf={([variable = '']) => variable}
         columns={[

@@ -22,6 +22,7 @@ const issuerRefusals = {
   email_changed: 'Your email address at the single sign-on provider has changed. Contact an operator.',
   store_unavailable: 'Sign-in is unavailable. Try again shortly.',
   email_not_trusted: 'This single sign-on provider does not accept your email domain. Try another one.',
+  email_denied: 'Email addresses of your domain are not accepted here. Contact an operator.',
   groups_unavailable: 'Your single sign-on provider did not send all of your groups. Contact an operator.',
   identity_taken: 'A user with your email address signs in with another single sign-on account. Contact an operator.',
   no_place: 'None of your directory groups has access. Contact the administrator of your directory.',

@@ -7,14 +7,14 @@ import { call } from '../../api.ts';
 import type { CreatedTokenShape } from '../../endpoints.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { optionsOf, roleLabels, statusLabels } from '../../labels.ts';
+import { optionsOf, roleLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useBaseUrl, useMe } from '../../me.tsx';
 import { useActors, useNames } from '../../names.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton, FormActions } from '../../parts/dialog-button.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
-import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
+import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
 import { type FormStep, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';
 import { DayField, useZone } from '../../parts/times.tsx';
 import { useChange, useList } from '../../queries.ts';
@@ -43,6 +43,7 @@ export function TokenList() {
       />
       <DataTable
         label="Admin tokens"
+        isFolding
         columns={columns}
         rows={rows}
         keyOf={({ id }) => id}
@@ -56,7 +57,7 @@ export function TokenList() {
         }
       />
       {rows.rows.length > 0 && rows.rows.length <= FEW_ROWS && (
-        <Stack mt="md" align="flex-start">
+        <Stack mt="md">
           <RoleTexts roles={tokenRoles(seesInstallation(me) ? 'operator' : 'owner')} />
           <TextLink size="sm" to="/reference" search={{ api: 'admin' }}>
             Admin API reference
@@ -104,11 +105,6 @@ function NameCell({ token }: { token: TokenShape }) {
         {token.name || 'Unnamed token'}
       </Text>
       <Code fz="xs">{token.prefix}…</Code>
-      {token.status !== 'enabled' && (
-        <Hint size="xs" hiddenFrom="sm">
-          {statusLabels[token.status]}
-        </Hint>
-      )}
     </Stack>
   );
 }

@@ -8,6 +8,7 @@ import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf, messageIdOf, parseWithArguments } from '../compose-message.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
+import { requestImages } from '../images.ts';
 import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { requestModeration } from '../moderations.ts';
@@ -16,6 +17,7 @@ import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { requestSpeech } from '../speech.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
 import {
   convertBody,
@@ -67,6 +69,8 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
 
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
+      images: (attempt) => requestImages(api, attempt, api.url(attempt.provider, '/images/generations')),
+      speech: (attempt) => requestSpeech(api, attempt, api.url(attempt.provider, '/audio/speech')),
       moderation: (attempt) => requestModeration(api, attempt, api.url(attempt.provider, '/moderations')),
     },
 

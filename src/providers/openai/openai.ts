@@ -5,6 +5,7 @@ import { objectOf } from '../../wire/wire.ts';
 import { openAiAbilities } from '../abilities.ts';
 import { requestEmbeddings } from '../embeddings.ts';
 import { type Api, apiProvider, openAnswer, post } from '../http-api.ts';
+import { requestImages } from '../images.ts';
 import { thinksByDefault } from '../models.ts';
 import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
@@ -13,6 +14,7 @@ import type { Attempt, Provider } from '../provider.ts';
 import type { EventConverter } from '../pull-stream.ts';
 import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { requestSpeech } from '../speech.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
@@ -60,6 +62,8 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
       rerank: (attempt) => requestRerank(api, attempt, convertModelUrl(attempt, '/rerank', choose)),
+      images: (attempt) => requestImages(api, attempt, convertModelUrl(attempt, '/images/generations', choose)),
+      speech: (attempt) => requestSpeech(api, attempt, convertModelUrl(attempt, '/audio/speech', choose)),
       moderation: (attempt) => requestModeration(api, attempt, convertModelUrl(attempt, '/moderations', choose)),
     },
 

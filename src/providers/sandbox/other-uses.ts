@@ -10,14 +10,27 @@ import type { Attempt, OtherUses, WholeReply } from '../provider.ts';
 import { asBase64 } from '../read-vectors.ts';
 import { readRerankRequest, rerankReply } from '../rerank.ts';
 import { bytesOf, tokensOf } from './count-tokens.ts';
+import { drawImages, speak } from './media.ts';
 
 const DIMENSIONS = 256;
 const FORBIDDEN = 'forbidden';
 
 /** The names of the models that are made for them. */
-export const otherModelNames: readonly string[] = ['sandbox-embedding', 'sandbox-rerank', 'sandbox-moderation'];
+export const otherModelNames: readonly string[] = [
+  'sandbox-embedding',
+  'sandbox-rerank',
+  'sandbox-moderation',
+  'sandbox-image',
+  'sandbox-speech',
+];
 
-export const sandboxUses: OtherUses = { embeddings: embed, rerank, moderation: moderate };
+export const sandboxUses: OtherUses = {
+  embeddings: embed,
+  rerank,
+  moderation: moderate,
+  images: (attempt) => drawImages(attempt, requestIdOf(attempt)),
+  speech: (attempt) => speak(attempt, requestIdOf(attempt)),
+};
 
 async function embed(attempt: Attempt): Promise<WholeReply> {
   const asked = readEmbeddingsRequest(attempt);

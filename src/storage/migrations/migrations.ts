@@ -11,7 +11,7 @@ import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
-import type { MigrationPart } from './migration-part.ts';
+import { forBoth, type MigrationPart } from './migration-part.ts';
 import { nameIndexes } from './names.ts';
 import { missingPaymentTables, paymentTables } from './payments.ts';
 import { peopleAndLevels } from './people-and-levels.ts';
@@ -191,9 +191,17 @@ const rolled: Migration = {
   ...rolledTotals,
 };
 
+/** A column that earlier versions neither read nor write: without it, messages tell whose limit refused. */
+const scopes: Migration = {
+  version: 29,
+  name: 'scopes of refusals',
+  leastKnown: 20,
+  ...forBoth('ALTER TABLE refusals ADD COLUMN scope text;'),
+};
+
 /** Only a new table, which programs of earlier versions neither read nor write. */
 const savedViews: Migration = {
-  version: 29,
+  version: 30,
   name: 'saved views',
   leastKnown: 20,
   ...savedViewTables,
@@ -219,6 +227,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   groups,
   incidents,
   rolled,
+  scopes,
   savedViews,
 ];
 

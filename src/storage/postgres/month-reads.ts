@@ -14,7 +14,7 @@ import {
   type UsageTotal,
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
-import { BALANCE_PAID, CHANGE } from '../tables.ts';
+import { BALANCE_PAID, BONUS_CHANGE, CHANGE } from '../tables.ts';
 import {
   groupColumns,
   readByTag,
@@ -63,8 +63,8 @@ const MONTH = `
     'changed_since', (${changedFrom('$2')}),
     'changed_after', (${changedFrom('$3')}),
     'kinds', (SELECT json_agg(s) FROM (
-      SELECT k.kind, e.count, e.change FROM ${KINDS} CROSS JOIN LATERAL (
-        SELECT COUNT(*) AS count, coalesce(SUM(${CHANGE}), 0)::text AS change FROM (
+      SELECT k.kind, e.count, e.change, e.bonus FROM ${KINDS} CROSS JOIN LATERAL (
+        SELECT COUNT(*) AS count, coalesce(SUM(${CHANGE}), 0)::text AS change, coalesce(SUM(${BONUS_CHANGE}), 0)::text AS bonus FROM (
           SELECT r.* ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.join(', ')} LIMIT $4) found) e) s),
     'entries', (SELECT coalesce(json_agg(e), '[]') FROM ${KINDS} CROSS JOIN LATERAL (
       SELECT ${ENTRY_COLUMNS} ${ENTRIES_BESIDE_USAGE} ORDER BY ${IN_ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT $5) e),
@@ -84,7 +84,7 @@ interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
   since: string | null;
   changed_since: string;
   changed_after: string;
-  kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string }[];
+  kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string; bonus: string }[];
   entries: EntryTable[];
   company: TotalsRow[] | null;
   /** null if there are too many messages. */
@@ -114,6 +114,7 @@ export function monthReads(
         changedSince: BigInt(month.changed_since),
         changedAfter: BigInt(month.changed_after),
         kinds: month.kinds.map(({ kind, count, change }) => ({ kind, count, change: BigInt(change) })),
+        bonus: month.kinds.reduce((sum, { bonus }) => sum + BigInt(bonus), 0n),
         entries: month.entries.map(readEntry),
         totals: {
           day: totalsOf(month.day, rowsMax),

@@ -14,7 +14,7 @@ import {
   makeAccountMonth,
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
-import { BALANCE_PAID, CHANGE } from '../tables.ts';
+import { BALANCE_PAID, BONUS_CHANGE, CHANGE } from '../tables.ts';
 import { groupColumns, readByTag, readTotal, SUMS, TAGS, type TotalsRow, tooManyTotals } from '../totals-reads.ts';
 import { prepareText } from './statements.ts';
 
@@ -61,6 +61,12 @@ interface MetersRow {
   month_opening: number;
 }
 
+interface KindRow {
+  count: number;
+  change: string;
+  bonus: string;
+}
+
 type Statements = ReturnType<typeof prepareMonth>;
 
 function prepareMonth(database: Database) {
@@ -82,8 +88,8 @@ function prepareMonth(database: Database) {
     ),
     kind: prepareText(
       database,
-      `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(change), 0) AS text) AS change
-       FROM (SELECT ${CHANGE} AS change ${seldom} LIMIT $5)`,
+      `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(change), 0) AS text) AS change, CAST(COALESCE(SUM(bonus), 0) AS text) AS bonus
+       FROM (SELECT ${CHANGE} AS change, ${BONUS_CHANGE} AS bonus ${seldom} LIMIT $5)`,
     ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
@@ -115,16 +121,18 @@ function readSeldom(
   statements: Statements,
   { account, sinceMs, untilMs, entriesMax }: MonthQuestion,
   rowsMax: number,
-): Pick<MonthParts, 'kinds' | 'entries'> {
+): Pick<MonthParts, 'kinds' | 'bonus' | 'entries'> {
+  let bonus = 0n;
   const kinds = besideUsageKinds.map((kind) => {
-    const row = statements.kind.get(account, kind, sinceMs, untilMs, rowsMax + 1) as { count: number; change: string };
+    const row = statements.kind.get(account, kind, sinceMs, untilMs, rowsMax + 1) as KindRow;
     if (row.count > rowsMax) throw tooManyTotals();
+    bonus += BigInt(row.bonus);
     return { kind, count: row.count, change: BigInt(row.change) };
   });
   const entries = besideUsageKinds.flatMap((kind) =>
     (statements.newest.all(account, kind, sinceMs, untilMs, entriesMax + 1) as EntryTable[]).map(readEntry),
   );
-  return { kinds, entries };
+  return { kinds, bonus, entries };
 }
 
 function readGroups(

@@ -4,6 +4,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { parseId } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
+import type { LimitScope } from '../../../src/errors.ts';
 import { IncidentWatch, NodeIncidents } from '../../../src/server/watch-incidents.ts';
 import { RouteCounter } from '../../../src/traffic/traffic.ts';
 import { type Installation, type Json, makeAccount, makeInstallation, makeKey, useKey } from './installation.ts';
@@ -35,6 +36,12 @@ async function incidents(token?: string, status = 'open'): Promise<Json[]> {
   return answer.body['data'] as Json[];
 }
 
+async function eventsOf(token?: string): Promise<Json[]> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const { body } = await installation.ask('GET', '/api/v1/events?limit=1000', undefined, headers);
+  return (body['data'] as Json[]).filter(({ type }) => String(type).startsWith('incident.')).reverse();
+}
+
 async function tokenOf(role: string, account?: unknown): Promise<string> {
   const { body } = await installation.ask('POST', '/api/v1/tokens', { name: role, role, account });
   return String(body['token']);
@@ -53,12 +60,17 @@ async function sendMessages(answered: number, failed: number): Promise<void> {
   await installation.stores.traffic.putRouteHours(counter.take());
 }
 
-async function refuse(key: Json, count: number, message: string, code = 'insufficient_user_quota'): Promise<void> {
+async function refuse(
+  key: Json,
+  count: number,
+  message: string,
+  { code = 'insufficient_user_quota', scope = 'account' as LimitScope } = {},
+): Promise<void> {
   const nowMs = installation.clock.nowMs();
   const [account, id] = [parseId('acct', String(key['account'])), parseId('key', String(key['id']))];
   const atMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   await installation.stores.traffic.addRefusals([
-    { atMs, account, key: id, code, status: 400, count, lastAtMs: nowMs, message },
+    { atMs, account, key: id, code, status: 400, count, lastAtMs: nowMs, message, scope },
   ]);
 }
 
@@ -115,6 +127,66 @@ test('since when is kept when another node leads, and the incident ends some min
   await watch.round();
   expect(await incidents()).toEqual([]);
   expect(await incidents(undefined, 'ended')).toMatchObject([{ id, since, actions: [] }]);
+});
+
+test('an incident is reported once when it begins and once when it ends, whatever node leads', async () => {
+  await sendMessages(0, 9);
+  await Promise.all([watch.round(), newWatch().round()]);
+  await newWatch().round();
+  const [{ id, since }] = (await incidents()) as [Json];
+  const facts = {
+    incident: id,
+    kind: 'model_failing',
+    severity: 'critical',
+    since,
+    model: 'fable',
+    provider: 'vendor',
+  };
+  expect(await eventsOf()).toMatchObject([
+    {
+      type: 'incident.opened',
+      account: null,
+      data: { ...facts, cause: 'failed', requests: 9 },
+      description: 'Requests of the model fable have failed since 20 Nov 2026, 10:00 UTC: 500: internal error.',
+    },
+  ]);
+  installation.clock.advance(5 * MINUTE_MS);
+  await sendMessages(bounds.routeJudgedAttempts, 0);
+  await watch.round();
+  installation.clock.advance(bounds.incidentQuietMs);
+  await watch.round();
+  watch = newWatch();
+  await watch.round();
+  const [{ ended_at: ended }] = (await incidents(undefined, 'ended')) as [Json];
+  expect(await eventsOf()).toMatchObject([
+    { type: 'incident.opened' },
+    {
+      type: 'incident.ended',
+      data: { ...facts, severity: 'warning', ended_at: ended },
+      description: expect.stringMatching(
+        /^Requests of the model fable failed from 20 Nov 2026, 10:00 UTC to 20 Nov 2026, 10:\d\d UTC; this is over\.$/,
+      ),
+    },
+  ]);
+});
+
+test('an account gets reports of its own incidents only, and no more than the bound of an hour are made', async () => {
+  await sendMessages(0, 9);
+  const account = await makeAccount(installation);
+  const key = await makeKey(installation, account['id']);
+  const owner = await tokenOf('owner', account['id']);
+  const other = await tokenOf('owner', (await makeAccount(installation))['id']);
+  await refuse(key, 5, TOO_LOW);
+  await watch.round();
+  const kinds = async (token?: string) => (await eventsOf(token)).map(({ data }) => (data as Json)['kind']);
+  expect([await kinds(owner), await kinds(other)]).toEqual([['account_refused'], []]);
+  expect(await kinds()).toEqual(['model_failing', 'account_refused']);
+  for (let at = 0; at < bounds.incidentReportsPerHourMax; at++) {
+    const more = await makeAccount(installation);
+    await refuse(await makeKey(installation, more['id']), 5, TOO_LOW);
+  }
+  await watch.round();
+  expect(await kinds()).toHaveLength(bounds.incidentReportsPerHourMax);
 });
 
 test('errors that the sandbox simulates are no incident', async () => {
@@ -181,7 +253,7 @@ test('holders see what concerns them only, without providers and their words', a
   const { body: ofMember } = await installation.ask('POST', '/api/v1/keys', { name: 'mine' }, headers);
   await sendMessages(0, 9);
   const quota = 'The quota of this key is too low: 0.01 USD is available.';
-  for (const key of [own, theirs, ofMember]) await refuse(key, 5, quota);
+  for (const key of [own, theirs, ofMember]) await refuse(key, 5, quota, { scope: 'key' });
   await watch.round();
   expect((await incidents()).map(({ kind }) => kind).sort()).toEqual([
     'key_refused',

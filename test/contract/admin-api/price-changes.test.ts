@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../../src/base/clock.ts';
 import { watchPrices } from '../../../src/server/watch-prices.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 import {
   errorOf,
   type Installation,
@@ -166,6 +167,16 @@ describe('the effect of a scheduled price', () => {
         { group: 'default', multiplier: '0.5', messages: 1, billed: '0.001', billed_then: '0.001012' },
       ],
     });
+  });
+
+  test('is that of all messages on several pages, or of the newest as a sample of all', async () => {
+    const key = await makeKey(installation, (await makeAccount(installation))['id']);
+    await useKey(installation, key, 5, { rates: { tier: 'standard', multiplier: '1', input: '1', output: '5' } });
+    using _page = setBounds({ pageItemsMax: 2 });
+    const all = { all_messages: 5, all_billed: '0.005' };
+    expect(await effectOf()).toMatchObject({ ...all, messages: 5, billed: '0.005', counted_since: null });
+    using _most = setBounds({ priceEffectRecordsMax: 3 });
+    expect(await effectOf()).toMatchObject({ ...all, messages: 4, billed: '0.004', counted_since: expect.any(String) });
   });
 
   test('counts messages in a tier that it does not have as not sold', async () => {

@@ -204,6 +204,8 @@ describe('the models that a provider offers', () => {
       { id: 'claude-haiku-4-5' },
       { id: 'free-of-charge', pricing: { prompt: '-1', completion: '-1' } },
       { id: 'per-request', pricing: { prompt: '0.000001', completion: '0.000001', request: '0.01' } },
+      { id: 'per-image', pricing: { prompt: '0.000001', completion: '0.000001', image: '0.004' } },
+      { id: 'no-images', pricing: { prompt: '0.000001', completion: '0.000002', image: '0', request: '0' } },
       { id: 'per-million', pricing: { prompt: '3', completion: '15' } },
       { id: 'numbers', pricing: { prompt: 0.000003, completion: 0.000015 }, context_length: -5 },
     ],
@@ -234,8 +236,9 @@ describe('the models that a provider offers', () => {
       cost_source: { kind: 'price_list' },
     });
     // A price that varies, is not per token, is beyond every bound or not a text is none.
-    for (const name of ['free-of-charge', 'per-request', 'per-million', 'numbers'])
+    for (const name of ['free-of-charge', 'per-request', 'per-image', 'per-million', 'numbers'])
       expect(rows.find(({ model }) => model === name)).toMatchObject({ cost: null, cost_source: null });
+    expect(rows.find(({ model }) => model === 'no-images')).toMatchObject({ cost: { input: '1', output: '2' } });
     expect(rows.find(({ model }) => model === 'numbers')).toMatchObject({ max_input_tokens: null });
   });
 

@@ -55,6 +55,7 @@ describe('a statement', () => {
       opening_balance: '0',
       closing_balance: '9.998',
       credited: '10.00',
+      bonus: '0',
       used: '0.002',
       refunded: '0',
       corrected: '0',

@@ -101,11 +101,31 @@ test('a refund takes the bonus back too; credit that was spent leaves a debt, wh
     ['promotion', '2.00', `bonus of ${payment['id']}`],
     ['payment', '20.00', `paid by ${payment['id']}`],
   ]);
+  expect((await service.ask('GET', `/accounts/${account}/statement`)).body).toMatchObject({
+    credited: '22.00',
+    bonus: '2.00',
+  });
+  const eventsOf = async () => (await service.ask('GET', `/events?limit=1`)).body['data'] as Json[];
+  expect(await eventsOf()).toMatchObject([
+    {
+      type: 'payment.succeeded',
+      data: { payment: payment['id'], kind: 'checkout', amount: '20.00', bonus: '2.00' },
+      description: `$20.00 was paid and credited, with a bonus of $2.00 (${payment['id']}).`,
+    },
+  ]);
   await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '-15.00', kind: 'adjustment' });
   stripe.refund(intentOf(service, session), 2_000);
   await send(stripe.takeEvents());
   expect(await service.balance()).toBe('0');
   expect(await service.show(payment['id'])).toMatchObject({ credited: '0', bonus: '2.00', bonus_credited: '0' });
+  const refund = (await service.ask('GET', '/events?type=payment.refunded')).body['data'] as Json[];
+  expect(refund).toMatchObject([
+    {
+      data: { amount: '20.00', bonus: '2.00', debt: '15.00' },
+      description: `The payment ${payment['id']} was refunded: $20.00 and $2.00 of its bonus were taken from the balance, and $15.00 is owed.`,
+    },
+  ]);
+  expect((await service.ask('GET', `/accounts/${account}/statement`)).body).toMatchObject({ bonus: '0' });
   await turnpike.admin('POST', `/accounts/${account}/credits`, { amount: '18.00' });
   expect(await service.balance()).toBe('3.00');
   expect((await turnpike.check()).ok).toBe(true);

@@ -2,6 +2,7 @@
 // Checks responses from the outside, and the charges behind them. It has no tests of its own.
 
 import { expect } from 'bun:test';
+import { readSamples } from '../../support/read-samples.ts';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
@@ -210,6 +211,15 @@ export async function expectMoney(
   });
   if (!world.isShared) expect(await world.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
   return records;
+}
+
+/** Resolves when so many messages run on without their clients: the disconnect was noticed. */
+export async function untilUnattended(world: Turnpike, messages: number): Promise<void> {
+  for (;;) {
+    const samples = readSamples(await (await world.scrape()).text());
+    if (samples['turnpike_unattended_messages'] === messages) return;
+    await Bun.sleep(2);
+  }
 }
 
 /** Expects a refusal to leave nothing behind: no record, charge or hold. */

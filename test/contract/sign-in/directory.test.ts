@@ -88,6 +88,24 @@ describe('a person whom nobody invited', () => {
     expect(await findPerson(person.email)).toBeUndefined();
   });
 
+  test('is refused with an email at a denied domain, unless an operator invited it; who is there already stays', async () => {
+    const [there, other, invited] = [newPerson(['search']), newPerson(['search']), newPerson(['search'])];
+    expect((await signIn(there)).location).toBe('/console/usage');
+    await turnpike.admin('POST', '/people', { email: invited.email, role: 'member', account: search });
+    const set = (email_domains_denied: string[]) =>
+      turnpike.admin('POST', '/apply', { document: { settings: { email_domains_denied } } });
+    await set(['example.com']);
+    try {
+      expect((await signIn(other)).location).toBe(refusedBy('email_denied'));
+      expect(await findPerson(other.email)).toBeUndefined();
+      expect((await signIn(there)).location).toBe('/console/usage');
+      expect((await signIn(invited)).location).toBe('/console/usage');
+    } finally {
+      await set([]);
+    }
+    expect((await signIn(other)).location).toBe('/console/usage');
+  });
+
   test('is refused with an email that nobody can have: in lower case it could be that of somebody else', async () => {
     const { email } = await signUp(turnpike, `kim-${++made}@example.com`);
     const person = newPerson(['search']);

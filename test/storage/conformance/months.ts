@@ -135,6 +135,19 @@ function boundaryTests(open: OpenStores): void {
 }
 
 function paidTests(open: OpenStores): void {
+  test('bonuses of payments are a part of the credits of their own, less what was taken back', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const bonus = (version: number, amount: number) =>
+      bench.credit(amount, { source: 'promotion', reference: `bonus:pay_1:${version}` });
+    await bench.credit(7, { source: 'promotion', reference: 'bonus: of summer' });
+    await bonus(1, 30);
+    await bonus(2, -10);
+    bench.clock.advance(DECEMBER - START_MS);
+    await bonus(3, -5);
+    const [november, december] = [await readMonth(bench, NOVEMBER), await readMonth(bench, DECEMBER)];
+    expect([november.bonus, november.credited, december.bonus, december.credited]).toEqual([20n, 127n, -5n, -5n]);
+  });
+
   test('what the balance paid each day is without what a plan paid, and later refunds and corrections leave it', async () => {
     await using bench = await openWorkbench(open, 1000);
     const plan = { name: 'basic', windows: [{ length: 'month', limit: 100 }] as const, groups: null };

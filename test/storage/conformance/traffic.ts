@@ -171,20 +171,21 @@ function boundTests(open: OpenStores): void {
     const next = START_MS + MINUTE_MS;
     await bench.stores.traffic.addRefusals([
       refusal({ atMs: START_MS - MINUTE_MS, count: 100 }),
-      refusal({ ...mine, count: 6 }),
+      refusal({ ...mine, count: 6, scope: 'key' }),
       refusal({ ...mine, code: 'invalid_json', count: 9 }),
-      refusal({ ...mine, atMs: next, count: 5 }),
+      refusal({ ...mine, atMs: next, count: 4, scope: 'key' }),
+      refusal({ ...mine, atMs: next, lastAtMs: next + 1_000, scope: 'key_held' }),
       refusal({ atMs: next, count: 12 }),
     ]);
     const frequent = await bench.stores.traffic.listFrequentRefusals({ sinceMs: START_MS, least: 10, limit: 5 });
     expect(frequent).toEqual([
       {
         ...{ atMs: null, account: null, key: null, code: 'key_invalid', count: 12, lastAtMs: next + 1_000 },
-        ...{ firstAtMs: next, message: refusal({}).message },
+        ...{ firstAtMs: next, message: refusal({}).message, scope: null },
       },
       {
         ...{ atMs: null, ...mine, count: 11, lastAtMs: next + 1_000 },
-        ...{ firstAtMs: START_MS, message: refusal({}).message },
+        ...{ firstAtMs: START_MS, message: refusal({}).message, scope: 'key' },
       },
     ]);
     expect(await bench.stores.traffic.listFrequentRefusals({ sinceMs: START_MS, least: 10, limit: 1 })).toHaveLength(1);

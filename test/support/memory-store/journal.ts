@@ -59,6 +59,9 @@ export function readMonth(
       count: ofKind(kind).length,
       change: ofKind(kind).reduce((sum, { credit, amount }) => sum + BigInt(credit === id ? amount : -amount), 0n),
     })),
+    bonus: ofKind('promotion')
+      .filter(({ reference }) => reference?.startsWith('bonus:pay_'))
+      .reduce((sum, { credit, amount }) => sum + BigInt(credit === id ? amount : -amount), 0n),
     entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
     totals: { day: ofDays, model: ofDays, key: ofDays },
     company: ofCompany.map((total) => partOfTotals(total, valueFor(total))),

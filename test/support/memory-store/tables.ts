@@ -33,7 +33,7 @@ import type {
   StoredAnswer,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
-import type { RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
+import type { RefusalCount, RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
 import type { PaymentTables } from './payments.ts';
 import type { ScimTables } from './scim.ts';
 
@@ -97,7 +97,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   /** In the order they were made. */
   signUps: SignUp[];
   /** By seq. */
-  refusals: Map<number, StoredRefusal>;
+  refusals: Map<number, StoredRefusal & Pick<RefusalCount, 'scope'>>;
   /** By hour, route and source. */
   routeHours: Map<string, RouteHour>;
   /** By provider. */

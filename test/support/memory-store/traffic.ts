@@ -62,7 +62,9 @@ export function trafficReads({ refusals, routeHours, keys }: MemoryTables): Traf
         const before = byName.get(name);
         const sum = { count: count + (before?.count ?? 0), lastAtMs: Math.max(lastAtMs, before?.lastAtMs ?? 0) };
         const message = [row.message, before?.message ?? ''].sort().at(-1) ?? '';
-        byName.set(name, { atMs: null, account, key, code, firstAtMs, message, ...sum });
+        const scopes = [row.scope, before?.scope].flatMap((scope) => scope ?? []);
+        const scope = scopes.sort()[0] ?? null;
+        byName.set(name, { atMs: null, account, key, code, firstAtMs, message, scope, ...sum });
       }
       const frequent = [...byName.values()].filter(({ count }) => count >= least);
       return frequent.sort((one, other) => other.count - one.count).slice(0, limit);

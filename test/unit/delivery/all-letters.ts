@@ -22,7 +22,7 @@ const contents: { [Kind in MailKind]: Extract<MailContent, { kind: Kind }> } = {
 
 const notice = {
   title: 'Balance low',
-  sentence: 'The balance fell below 5.00 USD: 4.87 USD are available.',
+  sentence: 'The balance fell below $5.00: $4.87 is available.',
   atMs: AT_MS,
   account: 'Acme & Sons',
   url: `${PUBLIC_URL}/console/accounts`,

@@ -39,7 +39,7 @@ test('a notice has the event in words, the same id in each attempt, and a token 
   ]);
   const [first, second] = server.mails.map(({ raw }) => readMail(raw));
   expect(first?.headers.get('message-id')).toBe(second?.headers.get('message-id') ?? '');
-  expect(first?.text).toContain('The balance fell below 5.00 USD: 4.87 USD are available.');
+  expect(first?.text).toContain('The balance fell below $5.00: $4.87 is available.');
   expect(first?.headers.get('subject')).toContain('Acme');
   expect(first?.headers.get('from')).toBe('Acme AI <a@example.com>');
   expect(first?.text).toContain('Sent by Acme AI at');

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { type EventType, eventTypes, isEventType, isForAccount, matchesType } from '../../../src/events/events.ts';
+import { incidentKinds } from '../../../src/incidents/incidents.ts';
 import { projectFiles, readText } from '../../sources.ts';
 
 const types = Object.keys(eventTypes) as EventType[];
@@ -45,11 +46,21 @@ describe('the event types', () => {
     const payment = { payment: 'pay_1', kind: 'checkout', amount: '10.00' } as const;
     const paid = (kind: 'checkout' | 'subscription') => eventTypes['payment.succeeded'].describe({ ...payment, kind });
     expect([paid('checkout'), paid('subscription')]).toEqual([
-      expect.stringMatching(/ USD were paid and credited /),
-      expect.stringMatching(/ USD were paid for a plan /),
+      '$10.00 was paid and credited (pay_1).',
+      '$10.00 was paid for a plan (pay_1).',
     ]);
     const failed = eventTypes['payment.failed'].describe({ ...payment, failure: 'Your card has expired.' });
-    expect(failed).toBe('The payment pay_1 of 10.00 USD failed: Your card has expired.');
+    expect(failed).toBe('The payment pay_1 of $10.00 failed: Your card has expired.');
+  });
+
+  test('has words for each kind of incident, and for one that it does not know', () => {
+    const facts = { incident: 'inc_1', severity: 'warning', since: '2026-11-30T14:04:00Z', requests: 3 } as const;
+    const names = { model: 'fable', provider: 'vendor', key: 'key_1', subject: 'nightly', cause: 'failed' };
+    const say = (kind: string) => eventTypes['incident.opened'].describe({ ...facts, ...names, kind, message: 'No.' });
+    const said = incidentKinds.map(say);
+    expect(said.filter((text) => !text.endsWith(' since 30 Nov 2026, 14:04 UTC: No.'))).toEqual([]);
+    expect(said.filter((text) => text.includes('“'))).toEqual([]);
+    expect(say('of_later')).toStartWith('“of_later” has been a problem since');
   });
 
   test('never delivers events of the installation to accounts', () => {

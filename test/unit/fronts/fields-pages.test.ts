@@ -8,9 +8,11 @@ import { chatCompletions } from '../../../src/fronts/chat-completions/chat-compl
 import { FIELDS as chatFields } from '../../../src/fronts/chat-completions/chat-fields.ts';
 import { FIELDS as embeddingsFields } from '../../../src/fronts/embeddings/embeddings.ts';
 import { KEPT_NAMES as geminiFields } from '../../../src/fronts/gemini/read-body.ts';
+import { FIELDS as imagesFields } from '../../../src/fronts/images/images.ts';
 import { FIELDS as moderationsFields } from '../../../src/fronts/moderations/moderations.ts';
 import { FIELDS as rerankFields } from '../../../src/fronts/rerank/rerank.ts';
 import { FIELDS as responseFields } from '../../../src/fronts/responses/response-fields.ts';
+import { FIELDS as speechFields } from '../../../src/fronts/speech/speech.ts';
 import { rootDirectory } from '../../check.ts';
 import { drivers } from '../providers/conformance/drivers.ts';
 import { ask, attemptOf, json } from '../providers/conformance/exchange.ts';
@@ -49,8 +51,10 @@ test.each([
   ['embeddings', embeddingsFields],
   ['rerank', rerankFields],
   ['moderations', moderationsFields],
+  ['images', imagesFields],
+  ['speech', speechFields],
 ])('the fields of %s are those of the table', (page, fields) => {
-  const listed = rowsOf(readPage(page), 'field |').map(([field = '']) => namesIn(field)[0]);
+  const listed = rowsOf(readPage(page), 'field |').flatMap(([field = '']) => namesIn(field));
   expect(listed.sort()).toEqual([...fields].filter((field) => field !== 'body').sort());
 });
 

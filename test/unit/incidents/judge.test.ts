@@ -101,6 +101,7 @@ describe('of refusals', () => {
   const row = (code: string, count: number, more: Partial<FrequentRefusal> = {}): FrequentRefusal => ({
     ...{ atMs: null, account: 7, key: 9, code, count, lastAtMs: NOW_MS, firstAtMs: NOW_MS - MINUTE_MS },
     message: 'The balance of the account is too low: this request may cost up to 0.10 USD, but 0.01 USD is available.',
+    scope: 'account',
     ...more,
   });
   const names = (...rows: FrequentRefusal[]) =>
@@ -129,21 +130,21 @@ describe('of refusals', () => {
   });
 
   test('the quota of a key and the budget of its person are problems of the key', () => {
-    for (const message of [
-      'The quota of this key is too low: …',
-      'The budget of the person whose key this is is too low',
-    ])
-      expect(names(row('insufficient_user_quota', 3, { message }))).toEqual([
-        ['refused:key:9:insufficient_user_quota', 'key_refused', true],
-      ]);
+    expect(names(row('insufficient_user_quota', 3, { scope: 'key', message: 'spend limit reached' }))).toEqual([
+      ['refused:key:9:insufficient_user_quota', 'key_refused', true],
+    ]);
     expect(names(row('key_expired', 3))).toEqual([['refused:key:9:key_expired', 'key_refused', true]]);
+    const disabled = { scope: 'key' as const, message: 'The account of this key is disabled.' };
+    expect(names(row('account_disabled', 3, disabled))).toEqual([
+      ['refused:account:7:account_disabled', 'account_refused', true],
+    ]);
   });
 
   test('limits that pass by themselves, and mistakes of an application, need many requests', () => {
-    const waits = { message: 'The missing amount is held by messages in progress: retry when they have finished.' };
+    const waits = { scope: 'account_held' } as const;
     expect(
       names(
-        row('requests_rate_exceeded', bounds.incidentLimitedLeast - 1, { message: 'for this key' }),
+        row('requests_rate_exceeded', bounds.incidentLimitedLeast - 1, { scope: 'key' }),
         row('insufficient_user_quota', bounds.incidentLimitedLeast - 1, waits),
         row('invalid_request', bounds.incidentRejectedLeast - 1),
         row('key_invalid', bounds.incidentRejectedLeast, { account: null, key: null }),

@@ -1,8 +1,12 @@
 // Counts of refused requests in memory: what is counted together, and what never grows.
 
 import { expect, test } from 'bun:test';
+import type { AgentClient } from '../../../src/accounts/accounts.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
+import { refusalError } from '../../../src/gateway/message-errors.ts';
+import { agentRefusal } from '../../../src/gateway/spend-limit.ts';
+import type { Refusal } from '../../../src/ledger/ledger.ts';
 import { type RefusalBounds, type RefusedCaller, shownMessage } from '../../../src/traffic/refusal-counts.ts';
 import { RefusalCounts } from '../../../src/traffic/traffic.ts';
 
@@ -25,6 +29,41 @@ test('refusals of one key, code and minute are one count, with the last message'
   expect(counts.take()).toEqual([
     { ...known, key: 70, status: 404, count: 2, lastAtMs: NOW_MS + 5, message: 'last' },
     { ...known, key: 71, status: 400, count: 1, lastAtMs: NOW_MS + 9, message: unknownModel.message },
+  ]);
+});
+
+test('a refusal by a limit is counted with its scope, also in the words of a coding agent', () => {
+  const counts = new RefusalCounts();
+  const context = { nowMs: NOW_MS, amount: 9, isLeast: false, headers: {}, maxTokensThatFit: 0 };
+  const shortage = {
+    ok: false,
+    reason: 'insufficient',
+    available: 1,
+    above: null,
+    retryAtMs: null,
+    window: null,
+  } as const;
+  const refuse = (key: number, more: Pick<Refusal, 'meter' | 'behindHolds'>, client: AgentClient | null) => {
+    const error = refusalError({ ...shortage, ofKey: false, ...more } as Refusal, context);
+    counts.count(client === null ? error : agentRefusal(error, client, null, null, NOW_MS), of(7, key), NOW_MS);
+  };
+  refuse(1, { meter: 'wallet', behindHolds: false }, null);
+  refuse(2, { meter: 'wallet', behindHolds: true }, null);
+  refuse(3, { meter: 'quota', behindHolds: false }, 'codex');
+  refuse(4, { meter: 'budget', behindHolds: true }, 'claude-code');
+  refuse(5, { meter: 'budget', behindHolds: false }, 'claude-code');
+  const rate = { ...shortage, reason: 'requests_rate', ofKey: true } as unknown as Refusal;
+  counts.count(refusalError(rate, context), of(7, 6), NOW_MS);
+  counts.count(unknownModel, of(7, 7), NOW_MS);
+  const scopes = counts.take().map(({ key, scope }) => [key, scope]);
+  expect(scopes).toEqual([
+    [1, 'account'],
+    [2, 'account_held'],
+    [3, 'key'],
+    [4, 'key_held'],
+    [5, 'key'],
+    [6, 'key'],
+    [7, undefined],
   ]);
 });
 

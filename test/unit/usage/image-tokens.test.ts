@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readImageSize } from '../../../src/usage/image-size.ts';
 import { imageTokens, pageImageTokens } from '../../../src/usage/image-tokens.ts';
+import { readImageSize } from '../../../src/wire/wire.ts';
 
 const square = { width: 1_024, height: 1_024 };
 

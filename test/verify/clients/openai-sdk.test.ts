@@ -2,6 +2,7 @@
 // schemas, errors and models.
 
 import { afterAll, expect, test } from 'bun:test';
+import { crc32, inflateSync } from 'node:zlib';
 import OpenAI from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
@@ -333,9 +334,62 @@ test('a text is completed by the older endpoint, streamed or not', async () => {
   expect(refused).toMatchObject({ status: 400, param: 'logprobs', code: 'invalid_request' });
 });
 
+test('draws an image, whole and in a stream, that a decoder reads', async () => {
+  const caller = await world.makeKey();
+  const { images } = clientOf(caller.secret);
+  const asked = { model: 'sandbox-image', prompt: 'a cat', size: '300x200' as '1024x1024' };
+  const { data = [] } = await images.generate({ ...asked, n: 2 });
+  expect(data).toHaveLength(2);
+  const events = await Array.fromAsync(await images.generate({ ...asked, stream: true, partial_images: 1 }));
+  expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
+  const [last] = events;
+  expect(last?.b64_json).toBe(data[0]?.b64_json);
+  expect(pixelsOf(Buffer.from(data[1]?.b64_json ?? '', 'base64'))).toEqual({
+    width: 300,
+    height: 200,
+    bytes: 301 * 200,
+  });
+  await expectMoney(world, caller, [
+    { endpoint: 'images', cost: '0.01' },
+    { cost: '0.02', units: { images: 2 } },
+  ]);
+});
+
+/** The size of a PNG file of one byte for each pixel, and the bytes of its rows. Throws unless its checks are right. */
+function pixelsOf(file: Buffer): { width: number; height: number; bytes: number } {
+  const rows: Buffer[] = [];
+  for (let at = 8; at < file.length; ) {
+    const length = file.readUInt32BE(at);
+    const type = file.toString('latin1', at + 4, at + 8);
+    if (type === 'IDAT') rows.push(file.subarray(at + 8, at + 8 + length));
+    expect(file.readUInt32BE(at + 8 + length)).toBe(crc32(file.subarray(at + 4, at + 8 + length)));
+    at += length + 12;
+  }
+  const bytes = inflateSync(Buffer.concat(rows)).length;
+  return { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bytes };
+}
+
+test('speaks, whole and in events', async () => {
+  const caller = await world.makeKey();
+  const { speech } = clientOf(caller.secret).audio;
+  const asked = { model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!', response_format: 'wav' } as const;
+  const whole = Buffer.from(await (await speech.create(asked)).arrayBuffer());
+  expect({ head: whole.toString('latin1', 0, 4), rate: whole.readUInt32LE(24) }).toEqual({
+    head: 'RIFF',
+    rate: 16_000,
+  });
+  expect(whole.readUInt32LE(40)).toBe(whole.length - 44);
+  const streamed = await (await speech.create({ ...asked, stream_format: 'sse' })).text();
+  const events = streamed.split('\n\n').filter((event) => event !== '');
+  const sound = events.map((event) => (JSON.parse(event.slice('data: '.length)) as { audio?: string }).audio ?? '');
+  expect(Buffer.concat(sound.map((part) => Buffer.from(part, 'base64')))).toEqual(whole);
+  const record = { endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' };
+  await expectMoney(world, caller, [record, record]);
+});
+
 test('what is not offered is an error that the SDK reads', async () => {
   const { secret } = await world.makeKey();
-  const failure = await failureOf(clientOf(secret).images.generate({ model: 'm', prompt: 'a cat' }));
+  const failure = await failureOf(clientOf(secret).videos.list());
   expect(failure).toMatchObject({ status: 404, code: 'route_not_found', type: 'not_found_error' });
-  expect((failure as Error).message).toContain('Image generation is not offered by this server');
+  expect((failure as Error).message).toContain('Video generation is not offered by this server');
 });

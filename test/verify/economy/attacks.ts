@@ -6,6 +6,7 @@ import { type AccountName, honestNames, planNames } from './cast.ts';
 import { behaviourOf, isTruthful, wellModels } from './models.ts';
 import type { Move, Send } from './moves.ts';
 import { anyFile, anyLeavePoint, anyTool, type Dice, honestAnswers, send, text } from './sends.ts';
+import { CENTS_MOST, reversals } from './till.ts';
 
 type Sequence = (dice: Dice, by: AccountName) => Move[];
 
@@ -147,12 +148,33 @@ export const attacks = {
     for (let left = dice.between(35, 60); left > 0; left--) moves.push(again);
     return moves;
   },
+  /** A payment with a bonus, spent, and taken back in parts; then more messages. */
+  spendBonus(dice) {
+    const by = dice.one(['mal', 'moe'] as const);
+    const of: Partial<Send> = { ...quickly, ...stays, key: dice.below(2), isStream: dice.chance(0.5) };
+    const model = dice.one(['kinds', 'vendor', 'quarters'] as const);
+    const spend = (times: number): Move[] => [
+      send(dice, by, { ...of, model, times, prompt: text('prose', dice.between(4_000, 40_000)) }),
+      { move: 'wait', ms: dice.one([100, 2_000, 15_000]) },
+    ];
+    const cents = dice.one([50, 199, 200, dice.between(50, CENTS_MOST)]);
+    const moves: Move[] = [{ move: 'pay', by, cents }];
+    for (let left = dice.between(1, 5); left > 0; left--)
+      moves.push(...spend(dice.between(1, 20)), reversal(dice, by, cents), ...spend(dice.between(1, 6)));
+    return [...moves, pause(dice)];
+  },
   /** The service stops while messages run. */
   drain(dice, by) {
     const of = { ...quickly, isStream: dice.chance(0.7), times: dice.between(1, 4), model: dice.one(wellModels) };
     return [send(dice, by, of), { move: 'wait', ms: dice.between(10, 2_000) }, { move: 'drain' }, pause(dice)];
   },
 } as const satisfies Record<string, Sequence>;
+
+/** Often of the whole payment. */
+function reversal(dice: Dice, by: AccountName, paidCents: number): Move {
+  const cents = dice.one([paidCents, paidCents, 1, 33, dice.between(1, CENTS_MOST)]);
+  return { move: 'reverse', by, how: dice.one(reversals), payment: dice.one([0, 0, 0, 1]), cents };
+}
 
 function leaveEarly(dice: Dice, by: AccountName, of: Partial<Send>): Move[] {
   const answer = text('prose', dice.between(200, 3_000));

@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 
 const ROUNDS_MAX = 4;
 /** Tried more often, because they need more luck to succeed. */
-const names = [...Object.keys(sequences), 'spendAtOnce', 'askAgain', 'askAgain'];
+const names = [...Object.keys(sequences), 'spendAtOnce', 'spendBonus', 'askAgain', 'askAgain'];
 
 export function makeDirector(seed: number): Director {
   const dice = new Dice(makeRandom(seed));

@@ -115,6 +115,37 @@ test('an account that waits longer beside others than alone is found', () => {
   expect(finding).toMatch(/^neighbour: message 0 of ann, beside attackers: an answer after/);
 });
 
+const PAID: Move[] = [
+  { move: 'pay', by: 'moe', cents: 200 },
+  { move: 'reverse', by: 'moe', how: 'refund', payment: 0, cents: 150 },
+];
+
+test('a bonus that stays when its payment is taken back is found, and so is credit beyond what was paid', () => {
+  expect(runEpisode(inOrder(PAID)).finding).toBeNull();
+  const spoiledBy = (prefix: string) => {
+    let turn = 0;
+    return runEpisode((_, { tables }) => {
+      if (turn++ === 0) return PAID;
+      for (const entry of tables.entries.filter(({ reference }) => reference?.startsWith(prefix)))
+        Object.assign(entry, { reference: null });
+      return null;
+    }).finding;
+  };
+  expect(spoiledBy('bonus:')).toBe('bonus: moe may keep 125000000 of it, and has 0');
+  expect(spoiledBy('stripe:')).toBe('payments: moe paid 500000000, less what was taken back, and has 0');
+});
+
+test('a message that spends what a reversal has taken is found', () => {
+  let turn = 0;
+  const { finding } = runEpisode(({ paid, messages }) => {
+    if (turn++ === 0) return [...PAID, ...once.map((move) => ('by' in move ? { ...move, by: 'moe' as const } : move))];
+    expect(messages.at(-1)?.isWhole).toBe(true);
+    for (const { books } of paid) Object.assign(books, { paid: -10_000_000_000n });
+    return null;
+  });
+  expect(finding).toMatch(/^owed: moe spent \d+, and had -\d+ after a reversal$/);
+});
+
 test('every exception from the bill of the provider is in docs/ledger.md', () => {
   const lines = readFileSync(join(rootDirectory, 'docs/ledger.md'), 'utf8').split('\n');
   for (const { row } of exceptions)

@@ -10,6 +10,7 @@ import { judgeSlots } from './judge-node.ts';
 import { behaviourOf } from './models.ts';
 import type { LeavePoint, Move, Send } from './moves.ts';
 import { writeText } from './texts.ts';
+import type { TillBooks } from './till.ts';
 import { TooManyEvents, VirtualTime } from './virtual-time.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -30,6 +31,8 @@ export interface Facts {
   /** Messages that ran when the service ended all. */
   drained: Set<ClientMessage>;
   plansSet: { by: AccountName; plan: PlanName; atMs: number }[];
+  /** Worth of Stripe's books to an account after each of its payments and reversals. */
+  paid: { by: AccountName; atMs: number; epochMs: number; books: TillBooks }[];
   /** The first rule that was broken. */
   finding: string | null;
   trace: Bun.CryptoHasher;
@@ -90,6 +93,7 @@ class Episode {
     revoked: new Set(),
     drained: new Set(),
     plansSet: accountNames.flatMap((by) => (cast[by].plan === null ? [] : [{ by, plan: cast[by].plan, atMs: 0 }])),
+    paid: [],
     finding: null,
     trace: new Bun.CryptoHasher('sha256'),
   };
@@ -186,6 +190,12 @@ class Episode {
         this.#facts.plansSet.push({ by: move.by, plan: move.plan, atMs: this.#time.nowMs });
         this.#time.wait(this.#world.setPlan(move.by, move.plan));
         break;
+      case 'pay':
+        this.#pay(move.by, this.#world.till.pay(cast[move.by].id, move.cents));
+        break;
+      case 'reverse':
+        this.#pay(move.by, this.#world.till.takeBack(cast[move.by].id, move));
+        break;
       case 'drain':
         for (const message of this.#running()) this.#facts.drained.add(message);
         this.#world.gateway.running.cutAll();
@@ -208,6 +218,12 @@ class Episode {
     for (const message of this.#running())
       if (keyOf(message.asked.by, message.asked.key).id === id) this.#facts.revoked.add(message);
     this.#time.wait(this.#world.revoke(by, key));
+  }
+
+  #pay(by: AccountName, change: Promise<void>): void {
+    this.#time.wait(change);
+    const { nowMs: atMs, epochMs } = this.#time;
+    this.#facts.paid.push({ by, atMs, epochMs, books: this.#world.till.booksOf(cast[by].id) });
   }
 
   #running(): ClientMessage[] {

@@ -8,6 +8,7 @@ import { type AccountName, cast, keyOf, NANO_PER_DOLLAR, plans } from './cast.ts
 import type { ClientMessage } from './client.ts';
 import type { Facts } from './episode.ts';
 import { judgeNode } from './judge-node.ts';
+import { judgeTill } from './judge-till.ts';
 import {
   behaviourOf,
   honestModels,
@@ -180,7 +181,8 @@ export function judgeEnd(facts: Facts, world: World): string | null {
     (facts.wasSuspended ? null : firstOf(bills, overbilled)) ??
     firstOf(bills, beyondBounds) ??
     readForNothing(bills, facts) ??
-    overPlan(bills, facts)
+    overPlan(bills, facts) ??
+    judgeTill(bills, facts, world)
   );
 }
 
@@ -200,7 +202,7 @@ function billsOf(facts: Facts, { tables }: World): Billed[] {
       isRevoked: record.outcome === 'service_cut' && revoked.has(message),
       isDrained: drained.has(message),
       isAlone: isAlone(facts, message),
-      isSpent: isSpent(record, tables),
+      isSpent: isSpent(record, tables) || facts.paid.some(({ by }) => by === message.asked.by),
     };
     return [billed];
   });

@@ -152,4 +152,29 @@ const ofLedger = [
   ]),
 ];
 
-export const listHoles: readonly Hole[] = [...ofUsage, ...ofGateway, ...ofLedger, ...companyHoles];
+const ofPayments = [
+  ...holesIn('src/payments/settle-payment.ts', [
+    [
+      'bonus-kept',
+      'the bonus of a payment is taken back with it',
+      'bonusCredited: bonusLeft(payment.bonus, payment.amount, credited)',
+      'bonusCredited: Math.max(payment.bonusCredited ?? 0, bonusLeft(payment.bonus, payment.amount, credited))',
+    ],
+    [
+      'disputes-forgotten',
+      'a dispute takes its part of the credit back',
+      'Math.min(totalCents, refundedCents + disputedCents)',
+      'Math.min(totalCents, refundedCents + 0 * disputedCents)',
+    ],
+  ]),
+  ...holesIn('src/ledger/meters.ts', [
+    [
+      'debts-forgotten',
+      'nothing is available while more is owed than is left',
+      'return account.balance + account.creditLine - account.held - account.debt;',
+      'return account.balance + account.creditLine - account.held;',
+    ],
+  ]),
+];
+
+export const listHoles: readonly Hole[] = [...ofUsage, ...ofGateway, ...ofLedger, ...ofPayments, ...companyHoles];

@@ -5,6 +5,7 @@ import type { Wanted } from './answers.ts';
 import type { AccountName, PlanName } from './cast.ts';
 import type { ModelName } from './models.ts';
 import type { Text } from './texts.ts';
+import type { Reversal } from './till.ts';
 
 /** Where a client leaves its stream: when that was read, or after so many pieces of text. */
 export type LeavePoint = 'begin' | 'last text' | 'counts' | number;
@@ -50,6 +51,10 @@ export type Move =
   | { move: 'revoke'; by: AccountName; key: number }
   /** The account changes to another plan of the same price. */
   | { move: 'plan'; by: AccountName; plan: PlanName }
+  /** The account pays so many cents, and gets a bonus. */
+  | { move: 'pay'; by: AccountName; cents: number }
+  /** So many cents of a payment are taken back: of the last one, but for so many after it. */
+  | { move: 'reverse'; by: AccountName; how: Reversal; payment: number; cents: number }
   /** The service ends everything that runs, as when it stops. */
   | { move: 'drain' }
   /** The node stands still while the other goes on. */

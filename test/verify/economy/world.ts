@@ -14,6 +14,7 @@ import { catalogOf } from '../../unit/catalog/support.ts';
 import { type AccountName, accountNames, type CastAccount, cast, keyOf, type PlanName, plans } from './cast.ts';
 import { catalogFile, type Hooks, makeGateway, publicOver } from './make-gateway.ts';
 import { makeProvider } from './provider.ts';
+import { Till } from './till.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface World {
@@ -21,6 +22,7 @@ export interface World {
   dependencies: PublicDependencies;
   bodies: BodiesInFlight;
   tables: MemoryTables;
+  till: Till;
   /** Gives the account this plan now. */
   setPlan(by: AccountName, plan: PlanName): Promise<void>;
   /** The key admits nothing more, and its messages end. */
@@ -61,6 +63,7 @@ export async function makeWorld(time: VirtualTime, hooks: Hooks): Promise<World>
     dependencies: publicOver(gateway, bodies, hooks),
     bodies,
     tables: stores.tables,
+    till: new Till(stores, ledger, clock),
     async setPlan(by, plan) {
       await setPlan(by, plan);
       gateway.authenticator.keys.forgetAccount(cast[by].id);

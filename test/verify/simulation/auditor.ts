@@ -67,6 +67,9 @@ export class Auditor {
   /** Nodes with epochs of which a hold has expired. */
   readonly #pastEpochs = new Set<string>();
   readonly #credited = new Map<string, number>();
+  /** The whole amount and bonus of each payment, by name. */
+  readonly payments = new Map<string, { amount: number; bonus: number }>();
+  readonly #paid = new Map<string, { paid: number; bonus: number }>();
   readonly #claims: ClaimsAudit;
 
   constructor(tables: MemoryTables, trace: Trace) {
@@ -85,6 +88,7 @@ export class Auditor {
   committed(bundles: readonly Bundle[], changes: Changes, nowMs: number): void {
     const commit = describe(bundles, changes, nowMs);
     for (const entry of changes.entries) this.#addEntry(entry);
+    this.#compareBonuses(changes.entries);
     for (const ending of changes.endings) this.#addEnding(commit, ending);
     for (const [requestId, hold] of changes.holds) this.#changeHold(commit, requestId, hold);
     for (const ending of changes.corrections) {
@@ -142,6 +146,27 @@ export class Auditor {
     }
     this.#billed.set(reference, (this.#billed.get(reference) ?? 0) + (credit === REVENUE ? amount : -amount));
     if (kind === 'refund') this.#refunded.set(reference, (this.#refunded.get(reference) ?? 0) + amount);
+  }
+
+  /** The same part of each payment and of its bonus is credited, after every commit. */
+  #compareBonuses(entries: readonly NewEntry[]): void {
+    const changed = new Set<string>();
+    for (const { account, credit, amount, reference } of entries) {
+      const [kind, name = ''] = reference?.split(':') ?? [];
+      if (kind !== 'paid' && kind !== 'bonus') continue;
+      const sums = this.#paid.get(name) ?? { paid: 0, bonus: 0 };
+      sums[kind] += credit === account ? amount : -amount;
+      this.#paid.set(name, sums);
+      changed.add(name);
+      if (kind === 'bonus') this.#trace.count(credit === account ? 'bonus credited' : 'bonus taken back');
+    }
+    for (const name of changed) {
+      const { paid = 0, bonus = 0 } = this.#paid.get(name) ?? {};
+      const whole = this.payments.get(name) ?? { amount: 1, bonus: 0 };
+      if (paid < 0 || paid > whole.amount) this.#trace.fail(`${paid} of the payment ${name} are credited`);
+      if (bonus !== Math.floor((whole.bonus * paid) / whole.amount))
+        this.#trace.fail(`${bonus} of the bonus of ${name} are credited with ${paid} of ${whole.amount}`);
+    }
   }
 
   #changeHold(commit: Commit, requestId: string, hold: HoldRow | null): void {

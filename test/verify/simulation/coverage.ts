@@ -55,6 +55,8 @@ export const happens: readonly string[] = [
   'credit repeated',
   'credit: done',
   'credit: below_available',
+  'bonus credited',
+  'bonus taken back',
   'debt began',
   'debt paid',
   'paid by a plan',

@@ -16,12 +16,25 @@ import { Process } from './scheduler.ts';
 import type { World } from './world.ts';
 
 const CREDIT_TRIES = 5;
+const PAYMENTS_MAX = 6; // whose reversals are drawn
+const BONUS_PERCENTS = [3, 10, 25];
+const NO_CREDIT = { kind: 'credit', note: null } as const;
 const NO_RATES = { requestsPerMinute: null, inputTokensPerMinute: null, outputTokensPerMinute: null } as const;
 const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
 const PLANS = ['small', 'large'];
 const DAY_MS = 86_400_000;
 const RUN_MS = 10 * 60_000; // some ends of windows and plans fall into a run
 const PERIODS = ['total', 'day', 'week', 'month'] as const;
+
+/** A payment with a bonus. Its parts are changed together, by the next version. */
+interface Payment {
+  name: string;
+  account: number;
+  amount: number;
+  bonus: number;
+  version: number;
+  credited: number;
+}
 
 /** Actions of operators in one run. */
 export interface Rule {
@@ -40,6 +53,8 @@ export class Operators {
   readonly #rule: Rule;
   readonly #process = new Process();
   #references = 0;
+  /** Those of which no change is on its way. */
+  readonly #payments: Payment[] = [];
   isStopped = false;
 
   constructor(world: World, rule: Rule) {
@@ -106,8 +121,9 @@ export class Operators {
     const chance = this.#chance;
     const account = chance.pick(this.#world.accounts);
     const { key, account: ofKey } = chance.pick(this.#world.callers);
-    const turn = chance.below(24);
-    if (turn >= 20) this.#changePlan(account, turn);
+    const turn = chance.below(27);
+    if (turn >= 24) this.#payOrReverse(account);
+    else if (turn >= 20) this.#changePlan(account, turn);
     else if (turn < 8) this.#giveCredit(this.#credit(account, chance.below(this.#rule.creditMax)), 1);
     else if (turn < 10) void this.#ask(this.#credit(account, -chance.between(1, this.#rule.creditMax)));
     else if (turn < 13) void this.#ask(this.#chance.is(0.4) ? this.#setCompany(account) : this.#setAccount(account));
@@ -137,6 +153,39 @@ export class Operators {
       if (tries === 1 && this.#chance.is(0.3)) again();
     }
     if (answer === null && tries < CREDIT_TRIES) again();
+  }
+
+  /** A payment is made, or a part of one is taken back or given again, and the same part of its bonus. */
+  #payOrReverse(account: number): void {
+    const chance = this.#chance;
+    const paid = this.#payments.length > 0 && chance.is(0.6) ? chance.pick(this.#payments) : null;
+    const amount = paid?.amount ?? chance.between(1, this.#rule.creditMax);
+    const bonus = paid?.bonus ?? Math.floor((amount * chance.pick(BONUS_PERCENTS)) / 100);
+    const payment = paid ?? { name: `p${++this.#references}`, account, amount, bonus, version: 0, credited: 0 };
+    if (paid === null) this.#world.auditor.payments.set(payment.name, { amount, bonus });
+    else this.#payments.splice(this.#payments.indexOf(paid), 1);
+    const credited = paid === null ? amount : chance.pick([0, amount, chance.below(amount + 1)]);
+    void this.#changePayment(payment, credited, 1);
+  }
+
+  /** Again until its answer comes; then others may change it. */
+  async #changePayment(payment: Payment, credited: number, tries: number): Promise<void> {
+    const { name, account, amount, bonus } = payment;
+    const version = payment.version + 1;
+    const bonusOf = (part: number) => Math.floor((bonus * part) / amount);
+    const part = (source: Credit['source'], reference: string, change: number): Credit[] =>
+      change === 0 ? [] : [{ ...NO_CREDIT, account, amount: change, source, reference, isForced: change < 0 }];
+    const operations = [
+      ...part('payment', `paid:${name}:${version}`, credited - payment.credited),
+      ...part('promotion', `bonus:${name}:${version}`, bonusOf(credited) - bonusOf(payment.credited)),
+    ];
+    const [first, ...others] = operations;
+    if (first !== undefined && (await this.#ask(first, ...others)) === null) {
+      const again = () => void this.#changePayment(payment, credited, tries + 1);
+      if (tries < CREDIT_TRIES) this.#world.scheduler.after(this.#chance.between(10, 3_000), this.#process, again);
+      return;
+    }
+    if (this.#payments.length < PAYMENTS_MAX) this.#payments.push({ ...payment, version, credited });
   }
 
   /** Payments are reversed whatever is left of them, and plans are given, changed, paid and ended. */
@@ -191,14 +240,15 @@ export class Operators {
   }
 
   /** On a node that is there. Null: it has no answer, and the ledger may have done it all the same. */
-  async #ask(operation: Operation): Promise<Answer | null> {
+  async #ask(...operations: [Operation, ...Operation[]]): Promise<Answer | null> {
     const { nodes, trace } = this.#world;
     const up = nodes.flatMap(({ run }) => (run === null ? [] : [run]));
     if (up.length === 0) return null;
     try {
-      const [answer] = await this.#chance.pick(up).ledger.submit({ operations: [operation] });
-      trace.count(`${operation.kind}: ${answer?.ok ? 'done' : answer?.reason}`);
-      return answer ?? null;
+      const answers = await this.#chance.pick(up).ledger.submit({ operations });
+      for (const [at, answer] of answers.entries())
+        trace.count(`${operations[at]?.kind}: ${answer.ok ? 'done' : answer.reason}`);
+      return answers[0] ?? null;
     } catch (failure) {
       if ((failure as { code?: string }).code !== 'store_unavailable')
         trace.fail(`an operator was told ${(failure as Error).stack}`);

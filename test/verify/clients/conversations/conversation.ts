@@ -17,6 +17,8 @@ export interface Got {
   inputTokens?: number;
   models?: string[];
   vectors?: number[][];
+  /** Images or sound, in base64. */
+  files?: string[];
   /** Class of the error that was thrown. */
   fault?: string;
   refusals?: { fault: string; status: number; code: string }[];

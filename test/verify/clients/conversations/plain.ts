@@ -10,6 +10,7 @@ import {
   expectRecord,
   type Json,
   modelOf,
+  PNG,
   picture,
   saidTo,
   USUAL,
@@ -184,6 +185,42 @@ export const completion: Conversation = {
     expect(got.text).toBe(ANSWERED);
     expect(saidTo(sent[0])).toBe(SAID);
     expectRecord(records, 1, USUAL);
+  },
+};
+
+/** The clients with calls for images and speech. */
+const OPENAI_MEDIA = ['openai-sdk', 'openai-python', 'open-webui'];
+
+export const drawing: Conversation = {
+  name: 'drawing',
+  body: { prompt: 'a red bicycle', n: 2, size: '1024x1024' },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'images', price: { units: { per_image: { '1x1': '0.01', '1024x1024': '0.04' } } } },
+  upstream: [scripts.json(JSON.stringify({ created: 1_790_000_000, data: [{ b64_json: PNG }, { b64_json: PNG }] }))],
+  check({ got, sent, records }) {
+    expect(got.files).toEqual([PNG, PNG]);
+    expect(sent.map(({ json }) => [json['prompt'], json['n'], json['size']])).toEqual([
+      ['a red bicycle', 2, '1024x1024'],
+    ]);
+    // The file itself says its size.
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'images', units: { images: 2 }, cost: '0.02' });
+  },
+};
+
+const SOUND = 'ID3 sound of a good morning';
+
+export const speaking: Conversation = {
+  name: 'speaking',
+  body: { input: 'Good morning!', voice: 'alloy' },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'speech', price: { units: { per_million_characters: '15' } } },
+  upstream: [(answer) => answer.send(200, { 'content-type': 'audio/mpeg' }, SOUND)],
+  check({ got, sent, records }) {
+    expect(got.files).toEqual([btoa(SOUND)]);
+    expect(sent.map(({ json }) => [json['input'], json['voice']])).toEqual([['Good morning!', 'alloy']]);
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' });
   },
 };
 

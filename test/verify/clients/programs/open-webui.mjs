@@ -8,7 +8,7 @@ const TASK = '### Task:\nGenerate a concise title.\n### Output:\nJSON format: { 
 
 await holdAll(hold);
 
-async function hold({ name, body: { input }, chat, chatResults, isStreamed, missingModel }) {
+async function hold({ name, body: { input, ...body }, chat, chatResults, isStreamed, missingModel }) {
   switch (name) {
     case 'models': {
       const { data } = await (await request('/models')).json();
@@ -18,6 +18,16 @@ async function hold({ name, body: { input }, chat, chatResults, isStreamed, miss
       // Documents of its knowledge: a batch of chunks, vectors as numbers.
       const { data } = await (await request('/embeddings', { input, model: chat.model })).json();
       return { vectors: data.map(({ embedding }) => embedding) };
+    }
+    case 'drawing': {
+      // The settings of its images: a model, a size, and the format of models that have it.
+      const asked = { ...body, model: chat.model, response_format: 'b64_json' };
+      const { data } = await (await request('/images/generations', asked)).json();
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
+    case 'speaking': {
+      const sound = await request('/audio/speech', { input, ...body, model: chat.model });
+      return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
     }
     case 'structured':
       return { object: JSON.parse((await whole(taskOf(chat))).choices[0].message.content) };

@@ -21,6 +21,14 @@ async function hold({ name, body: embedded, chat: body, chatResults, isStreamed,
       const { data } = await client.embeddings.create({ model: body.model, input: embedded.input });
       return { vectors: data.map(({ embedding }) => embedding) };
     }
+    case 'drawing': {
+      const { data } = await client.images.generate({ ...embedded, model: body.model });
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
+    case 'speaking': {
+      const sound = await client.audio.speech.create({ ...embedded, model: body.model });
+      return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
+    }
     case 'structured': {
       const { message } = (await completions.parse(body)).choices[0];
       return { object: message.parsed ?? JSON.parse(message.content) };

@@ -1,5 +1,6 @@
 # OpenAI's SDK for Python.
 
+import base64
 import os
 
 import openai
@@ -83,6 +84,12 @@ def hold(conversation):
     if name == "embeddings":
         asked = {"model": body["model"], "input": conversation["body"]["input"]}
         return {"vectors": [each.embedding for each in client.embeddings.create(**asked).data]}
+    if name == "drawing":
+        drawn = client.images.generate(**{**conversation["body"], "model": body["model"]})
+        return {"files": [each.b64_json for each in drawn.data]}
+    if name == "speaking":
+        spoken = client.audio.speech.create(**{**conversation["body"], "model": body["model"]})
+        return {"files": [base64.b64encode(spoken.read()).decode()]}
     if name == "structured":
         asked = {**body, "response_format": Stay}
         return {"object": client.chat.completions.parse(**asked).choices[0].message.parsed.model_dump()}

@@ -1,4 +1,6 @@
-// The dimensions of an image, read from the beginning of its file.
+// The dimensions of an image, read from the beginning of its file, or from a text such as "1024x768".
+
+import { parseDigits } from '../base/checked-number.ts';
 
 export interface ImageSize {
   width: number;
@@ -7,6 +9,14 @@ export interface ImageSize {
 
 const HEAD_CHARACTERS_MAX = 128 * 1024; // of base64: metadata of a JPEG file may come before its dimensions
 const JPEG_SEGMENTS_MAX = 1_000;
+
+/** The size in a text such as "1024x768"; null: not one, or an edge of 0 or more than four digits. */
+export function parseImageSize(text: string): ImageSize | null {
+  const [, width, height] = /^(\d{1,4})x(\d{1,4})$/.exec(text) ?? [];
+  if (width === undefined || height === undefined) return null;
+  const size = { width: parseDigits(width), height: parseDigits(height) };
+  return size.width > 0 && size.height > 0 ? size : null;
+}
 
 /** null: not a PNG, JPEG, GIF or WebP file, or its dimensions are not at its beginning. */
 export function readImageSize(base64: string): ImageSize | null {

@@ -1,0 +1,178 @@
+// Generation of images over OpenAI's POST /images/generations: the JSON of the provider, and its events, are relayed as they came.
+
+import { bounds } from '../config/config.ts';
+import { countOf } from '../protocols/token-counts.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  objectOf,
+  pauseAfter,
+  readImageSize,
+  textOf,
+  type Units,
+  unitsOf,
+} from '../wire/wire.ts';
+import { hashUserId } from './conversation.ts';
+import { type Api, post } from './http-api.ts';
+import { otherReply, usageOf } from './other-reply.ts';
+import { parseObject, readText, readUpstreamRequestId } from './parse-json.ts';
+import { type Attempt, type ByteReply, type OtherReply, ProviderFault } from './provider.ts';
+import { begin, EVENT_STREAM, encodeOwn, isEventStream, type OwnEvent, readOwnEvents } from './relay-events.ts';
+
+export interface ImagesRequest {
+  prompt: string;
+  count: number;
+  isStream: boolean;
+  /** As the client sent them. */
+  fields: JsonObject;
+}
+
+export function readImagesRequest({ request }: Pick<Attempt, 'request'>): ImagesRequest {
+  const [message] = jsonObjects(request.body['messages']);
+  const fields = objectOf(request.body['images']);
+  return {
+    prompt: textOf(jsonObjects(message?.['content'])[0]?.['text']),
+    count: countOf(fields['n']) ?? 1,
+    isStream: fields['stream'] === true,
+    fields,
+  };
+}
+
+/** Throws ProviderFault. */
+export async function requestImages(api: Api, attempt: Attempt, url: string): Promise<OtherReply> {
+  const { prompt, isStream, fields } = readImagesRequest(attempt);
+  const user = hashUserId(attempt.request.body);
+  const body = { model: attempt.upstreamModel, prompt, ...fields, ...(user !== null && { user }) };
+  const response = await post(api, attempt, url, JSON.stringify(body), isStream ? EVENT_STREAM : 'application/json');
+  if (isStream && isEventStream(response)) return await relayEvents(response, attempt);
+  const { text, upstreamRequestId } = await readText(response, attempt.signal, bounds.upstreamImagesBytesMax);
+  await pauseAfter(text);
+  const value = parseObject(text, { what: 'a response', upstreamRequestId });
+  return imagesReply(attempt, value, text, upstreamRequestId);
+}
+
+/** The reply of an answer in OpenAI's form, as events if the client asked for them. Throws ProviderFault. */
+export function imagesReply(
+  attempt: Attempt,
+  value: JsonObject,
+  text: string,
+  upstreamRequestId: string | null,
+): OtherReply {
+  const images = jsonObjects(value['data']);
+  const isImage = ({ b64_json: base64, url }: JsonObject) => textOf(base64) !== '' || textOf(url) !== '';
+  if (images.length === 0 || !images.every(isImage))
+    throw new ProviderFault('failed', 'the provider did not send an image', { upstreamRequestId });
+  const request = readImagesRequest(attempt);
+  const used = new ImagesUsed(attempt);
+  used.add(value, images);
+  if (!request.isStream) return otherReply(attempt, text, used.usage, upstreamRequestId, used.units);
+  const { data: _, ...rest } = value;
+  const events = images.map((image) => ({ type: COMPLETED, ...rest, ...image }));
+  const chunks = events.map((event) => encodeOwn(COMPLETED, JSON.stringify(event))).values();
+  return {
+    form: 'bytes',
+    contentType: EVENT_STREAM,
+    chunks: { next: async () => chunks.next() },
+    used: () => used,
+    upstreamRequestId,
+  };
+}
+
+const PARTIAL = 'image_generation.partial_image';
+const COMPLETED = 'image_generation.completed';
+const PARTIAL_TOKENS = 100; // src/fronts/images/image-tokens.ts has the source
+
+async function relayEvents(response: Response, attempt: Attempt): Promise<ByteReply> {
+  const { count } = readImagesRequest(attempt);
+  const used = new ImagesUsed(attempt);
+  let missing = count;
+  const isLast = ({ type }: JsonObject) => type === COMPLETED && --missing === 0;
+  const events = await begin(readOwnEvents(response, attempt.signal, isLast));
+  return {
+    form: 'bytes',
+    contentType: EVENT_STREAM,
+    chunks: relay(events, used),
+    used: () => used,
+    upstreamRequestId: readUpstreamRequestId(response.headers),
+  };
+}
+
+async function* relay(events: AsyncGenerator<OwnEvent, void>, used: ImagesUsed): AsyncGenerator<Uint8Array, void> {
+  for await (const { value, bytes } of events) {
+    if (value['type'] === COMPLETED) used.add(value, [value]);
+    if (value['type'] === PARTIAL) used.addPartial();
+    yield bytes;
+  }
+}
+
+/** Reports of an answer so far. */
+class ImagesUsed {
+  readonly #attempt: Attempt;
+  #images = 0;
+  #partialTokens = 0;
+  #tokens: { text: number; input: number; image: number } | null = null;
+  #image: string | null = null;
+
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
+  }
+
+  /** `images` were completed with this report. */
+  add(report: JsonObject, images: readonly JsonObject[]): void {
+    this.#images += images.length;
+    this.#image ??= describeImage(this.#attempt, report, images[0] ?? {});
+    const usage = objectOf(report['usage']);
+    const input = countOf(usage['input_tokens']);
+    const output = countOf(usage['output_tokens']);
+    if (output === null) return;
+    const texts = objectOf(usage['input_tokens_details'])['text_tokens'];
+    const { image_tokens: image, text_tokens: text } = objectOf(usage['output_tokens_details']);
+    const before = this.#tokens ?? { text: 0, input: 0, image: 0 };
+    this.#tokens = {
+      input: before.input + (countOf(texts) ?? input ?? 0),
+      image: before.image + (countOf(image) ?? output),
+      text: before.text + (countOf(image) === null ? 0 : (countOf(text) ?? 0)),
+    };
+  }
+
+  /** Partial images have tokens of their own, which the report of the completed image includes. */
+  addPartial(): void {
+    this.#partialTokens += PARTIAL_TOKENS;
+  }
+
+  /** null tokens: not reported. */
+  get usage(): JsonObject {
+    return usageOf(this.#tokens?.input ?? null, this.#tokens?.text ?? 0);
+  }
+
+  get units(): Units {
+    const images = { images: this.#images };
+    if (this.#tokens !== null) return unitsOf({ ...images, output_image_tokens: this.#tokens.image }, this.#image);
+    if (this.#images > 0) return unitsOf(images, this.#image); // without a report, the most is billed
+    return unitsOf({ ...images, output_image_tokens: this.#partialTokens }, this.#image);
+  }
+}
+
+/** Size and quality as the answer states them, as the image is, as they were requested, or as its model's are by default. */
+function describeImage({ request, upstreamModel }: Attempt, report: JsonObject, image: JsonObject): string | null {
+  const asked = objectOf(request.body['images']);
+  // https://platform.openai.com/docs/api-reference/images/create, 30 November 2026; other models choose.
+  const usual: JsonObject = /dall-e-[23]/.test(upstreamModel) ? { size: '1024x1024', quality: 'standard' } : {};
+  const size =
+    wordOf(report['size'], SIZE) ?? sizeOf(image) ?? wordOf(asked['size'], SIZE) ?? wordOf(usual['size'], SIZE);
+  const quality = [report, asked, usual].map((one) => wordOf(one['quality'], QUALITY)).find((one) => one !== null);
+  return [size, quality].filter((one) => typeof one === 'string').join(' ') || null;
+}
+
+const SIZE = /^\d{1,5}x\d{1,5}$|^\dK$/;
+const QUALITY = /^(?!auto$)[a-z]{1,16}$/;
+
+function wordOf(value: JsonValue | undefined, pattern: RegExp): string | null {
+  return typeof value === 'string' && pattern.test(value) ? value : null;
+}
+
+function sizeOf(image: JsonObject): string | null {
+  const size = readImageSize(textOf(image['b64_json']));
+  return size === null ? null : `${size.width}x${size.height}`;
+}

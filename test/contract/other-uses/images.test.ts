@@ -1,0 +1,374 @@
+// POST /v1/images/generations: what providers are sent, what clients get, and what is held and charged.
+
+import { afterAll, expect, test } from 'bun:test';
+import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
+import { expectError } from '../fronts/front-world.ts';
+import {
+  type Caller,
+  expectMoney,
+  expectNoTrace,
+  type Json,
+  sharedWorld,
+  untilUnattended,
+} from '../post-messages/world.ts';
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const answers =
+  (status: number, body: unknown): Script =>
+  (answer) =>
+    answer.send(status, JSON_HEADERS, typeof body === 'string' ? body : JSON.stringify(body));
+/** Server-sent events, each in a piece of its own, then the end; or a connection that breaks once `cut` is resolved. */
+const streams =
+  (events: Json[], cut: Promise<void> | null = null): Script =>
+  async (answer) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    for (const event of events) await answer.write(`event: ${event['type']}\ndata: ${JSON.stringify(event)}\n\n`);
+    await cut;
+    if (cut === null) answer.end();
+    else answer.drop();
+  };
+
+/** The beginning of a PNG file of this size. */
+function pngOf(width: number, height: number): string {
+  const head = Buffer.alloc(24);
+  head.write('\x89PNG\r\n\x1a\n', 0, 'latin1');
+  head.write('IHDR', 12, 'latin1');
+  head.writeUInt32BE(width, 16);
+  head.writeUInt32BE(height, 20);
+  return head.toString('base64');
+}
+const SQUARE = pngOf(1_024, 1_024);
+const usageOf = (text: number, image: number): Json => ({
+  input_tokens: text,
+  output_tokens: image,
+  total_tokens: text + image,
+  input_tokens_details: { text_tokens: text, image_tokens: 0 },
+});
+const imagesOf = (images: Json[], rest: Json = {}): Json => ({ created: 1_790_000_000, data: images, ...rest });
+
+const upstream = await startScriptedUpstream(answers(200, imagesOf([{ b64_json: SQUARE }])));
+const second = await startScriptedUpstream(answers(200, imagesOf([{ b64_json: SQUARE }])));
+const ROWS: Readonly<Record<string, string>> = {
+  '1024x1024 low': '0.011',
+  '1024x1024 high': '0.167',
+  '1536x1024 low': '0.016',
+  '1536x1024 high': '0.25',
+};
+const openAi = (url: string, kind = 'openai') => ({ kind, base_url: url, api_key: 'k', private_network: true });
+const drawing = (price: Json, ...providers: string[]) => ({
+  serves: 'images',
+  price,
+  routes: providers.map((provider, priority) => ({ provider, model: 'drawer', priority })),
+});
+const world = await sharedWorld({
+  providers: {
+    draws: openAi(upstream.url),
+    'draws-too': openAi(second.url, 'openai-responses'),
+  },
+  models: {
+    'by-table': drawing({ units: { per_image: ROWS } }, 'draws'),
+    flat: drawing({ units: { per_image: '0.04' } }, 'draws'),
+    'by-tokens': drawing({ input: '5', units: { image_output: '40' } }, 'draws'),
+    paired: drawing({ units: { per_image: '0.04' } }, 'draws', 'draws-too'),
+  },
+  groups: { halved: { models: ['*'], multiplier: '0.5' } },
+});
+afterAll(async () => {
+  await world.stop();
+  await upstream.close();
+  await second.close();
+});
+
+const post = ({ secret }: Caller, members: Json, headers: Record<string, string> = {}, signal?: AbortSignal) =>
+  fetch(`${world.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { ...JSON_HEADERS, authorization: `Bearer ${secret}`, ...headers },
+    body: JSON.stringify({ model: 'flat', prompt: 'a red bicycle', ...members }),
+    ...(signal !== undefined && { signal }),
+  });
+/** As amounts are written: two decimals at least. */
+const usd = (amount: number) => (Number.isInteger(amount * 100) ? amount.toFixed(2) : String(amount));
+const sent = () => JSON.parse(upstream.requests.at(-1)?.body ?? '{}') as Json;
+
+test('the request is sent as it came, and the answer is the provider’s own', async () => {
+  const caller = await world.makeKey();
+  const answer = imagesOf([{ url: 'https://files.example/1.png', revised_prompt: 'a bicycle' }]);
+  upstream.play(answers(200, answer));
+  const fields = {
+    size: '1024x1024',
+    quality: 'hd',
+    response_format: 'url',
+    style: 'vivid',
+    background: 'opaque',
+    moderation: 'low',
+    output_format: 'jpeg',
+    output_compression: 80,
+  };
+  const response = await post(caller, { ...fields, n: 1, user: 'someone', negative_prompt: 'cars' });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual(answer);
+  expect(upstream.requests.at(-1)?.path).toBe('/v1/images/generations');
+  const { user, ...others } = sent();
+  expect(others).toEqual({ model: 'drawer', prompt: 'a red bicycle', n: 1, ...fields });
+  expect(user).toMatch(/^[0-9a-f]{64}$/);
+  const [record] = await expectMoney(world, caller, [
+    { model: 'flat', endpoint: 'images', units: { images: 1 }, image: '1024x1024 hd', cost: '0.04' },
+  ]);
+  const receipt = await fetch(`${world.url}/v1/usage/${record?.['request_id']}`, {
+    headers: { authorization: `Bearer ${caller.secret}` },
+  });
+  expect(await receipt.json()).toMatchObject({ endpoint: 'images', units: { images: 1 }, cost: '0.04' });
+});
+
+test.each(Object.entries(ROWS))('the row %s is billed for each image', async (row, price) => {
+  const caller = await world.makeKey();
+  const [size = '', quality = ''] = row.split(' ');
+  const [width = 0, height = 0] = size.split('x').map(Number);
+  const image = { b64_json: pngOf(width, height) };
+  // By the request, by what the answer states, and by the file and the answer.
+  upstream.play(
+    answers(200, imagesOf([image, image], { size, quality })),
+    answers(200, imagesOf([image], { size, quality })),
+    answers(200, imagesOf([image], { quality })),
+  );
+  expect((await post(caller, { model: 'by-table', n: 2, size, quality })).status).toBe(200);
+  expect((await post(caller, { model: 'by-table', size: 'auto', quality: 'auto' })).status).toBe(200);
+  expect((await post(caller, { model: 'by-table' })).status).toBe(200);
+  const micros = Math.round(Number(price) * 1e6);
+  const costs = [1, 1, 2].map((count) => ({ cost: usd((count * micros) / 1e6), units: { images: count }, image: row }));
+  await expectMoney(world, caller, costs);
+});
+
+test.each([
+  ['a dearer image', { size: '1536x1024', quality: 'high' }],
+  ['a size without a row', { size: '99999x99999', quality: 'low' }],
+  ['words that are none', { size: '<b>', quality: 7 }],
+])('a provider that reports %s is not paid more than was held', async (_, reported) => {
+  const caller = await world.makeKey();
+  upstream.play(answers(200, imagesOf([{ url: 'https://files.example/1.png' }], reported)));
+  expect((await post(caller, { model: 'by-table', size: '1024x1024', quality: 'low' })).status).toBe(200);
+  await expectMoney(world, caller, [{ cost: '0.011', image: '1024x1024 low' }]);
+});
+
+test('more images than were requested are not billed, and fewer are billed as they are', async () => {
+  const caller = await world.makeKey();
+  const image = { b64_json: SQUARE };
+  upstream.play(answers(200, imagesOf([image, image, image])), answers(200, imagesOf([image])));
+  expect((await post(caller, { n: 2 })).status).toBe(200);
+  expect((await post(caller, { n: 2 })).status).toBe(200);
+  await expectMoney(world, caller, [{ cost: '0.04' }, { cost: '0.08' }]);
+});
+
+test.each([
+  [{ n: 10, model: 'flat' }, '0.4'],
+  [{ n: 10, model: 'by-table' }, '2.5'], // the dearest row
+  [{ n: 2, model: 'by-table', quality: 'low' }, '0.032'], // the dearest of that quality
+  [{ n: 2, model: 'by-table', size: '1024x1024', quality: 'low' }, '0.022'],
+  [{ n: 1, model: 'by-tokens', size: '1024x1024', quality: 'low', partial_images: 2 }, '0.01888'], // (272 + 200) × 40
+  [{ n: 1, model: 'by-tokens' }, '0.94876'], // 23,719 × 40: any size, high
+])('%j needs the worst case before anything is sent', async (members, held) => {
+  // Text tokens of the prompt are held as well where they have a price.
+  const rest = members.model === 'by-tokens' ? 0.01 : 0;
+  const short = await world.makeKey({ credit: (Number(held) - 0.000001).toFixed(6) });
+  const before = upstream.requests.length;
+  await expectError(chatCompletions, await post(short, members), 'insufficient_user_quota');
+  expect(upstream.requests).toHaveLength(before);
+  const enough = await world.makeKey({ credit: (Number(held) + rest).toFixed(6) });
+  upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }], { usage: usageOf(10, 20) })));
+  expect((await post(enough, members)).status).toBe(200);
+});
+
+test('tokens are billed as they are reported, and never above their most', async () => {
+  const caller = await world.makeKey();
+  const asked = { model: 'by-tokens', size: '1024x1024', quality: 'low' };
+  const reports = [usageOf(12, 272), usageOf(12, 1e9), usageOf(12, -5)];
+  upstream.play(
+    ...(reports.map((usage) => answers(200, imagesOf([{ b64_json: SQUARE }], { usage }))) as [Script, ...Script[]]),
+    answers(200, imagesOf([{ b64_json: SQUARE }])),
+  );
+  for (let count = 0; count < 4; count++) expect((await post(caller, asked)).status).toBe(200);
+  const most = 272;
+  const receipt = (input: number, output: number) => String((input * 5 + output * 40) / 1e6);
+  const records = await expectMoney(world, caller, [
+    { units: { images: 1, output_image_tokens: most }, usage_source: 'estimated' },
+    { units: { images: 1, output_image_tokens: most } },
+    { units: { images: 1, output_image_tokens: most }, cost: receipt(12, most) },
+    { units: { images: 1, output_image_tokens: 272 }, cost: receipt(12, 272), usage_source: 'reported' },
+  ]);
+  expect(records).toHaveLength(4);
+});
+
+test('a size whose tokens are not known is refused where tokens have a price', async () => {
+  const caller = await world.makeKey();
+  const before = upstream.requests.length;
+  const response = await post(caller, { model: 'by-tokens', size: '99999x99999' });
+  expect(await expectError(chatCompletions, response, 'feature_not_priced', 'size')).toStartWith('size: ');
+  const unlisted = await post(caller, { model: 'by-table', size: '99999x99999', quality: 'low' });
+  expect(await expectError(chatCompletions, unlisted, 'feature_not_priced', 'size')).toStartWith('size: ');
+  expect(upstream.requests).toHaveLength(before);
+  await expectNoTrace(world, caller);
+});
+
+test.each<[Json, string]>([
+  [{ prompt: undefined }, 'prompt'],
+  [{ prompt: ['a', 'list'] }, 'prompt'],
+  [{ prompt: '' }, 'prompt'],
+  [{ n: 0 }, 'n'],
+  [{ n: 11 }, 'n'],
+  [{ n: 1e15 }, 'n'],
+  [{ n: '2' }, 'n'],
+  [{ size: 1024 }, 'size'],
+  [{ size: 'a\r\nb' }, 'size'],
+  [{ quality: 'High!' }, 'quality'],
+  [{ stream: 'true' }, 'stream'],
+  [{ partial_images: 4 }, 'partial_images'],
+  [{ output_compression: 101 }, 'output_compression'],
+  [{ response_format: {} }, 'response_format'],
+])('%j is refused by the path of its field', async (members, path) => {
+  const caller = await world.makeKey();
+  const response = await post(caller, members);
+  expect(await expectError(chatCompletions, response, 'invalid_request', path)).toStartWith(`${path}: `);
+  await expectNoTrace(world, caller);
+});
+
+test.each<[string, unknown]>([
+  ['no images', imagesOf([])],
+  ['an image without content', imagesOf([{ revised_prompt: 'x' }])],
+  ['a page', '<html>sign in</html>'],
+  ['a list', [1]],
+  ['an error with status 200', { error: { message: 'no' } }],
+])('a provider that sends %s has failed, and nothing is charged', async (_, answer) => {
+  const caller = await world.makeKey();
+  upstream.play(answers(200, answer));
+  await expectError(chatCompletions, await post(caller, {}), 'upstream_failed');
+  await expectMoney(world, caller, [{ cost: '0' }]);
+});
+
+test('another provider draws what the first one cannot, at the multiplier of the group', async () => {
+  const caller = await world.makeKey({ groups: ['halved'] });
+  upstream.play(answers(503, { error: { message: 'busy' } }));
+  second.play(answers(200, imagesOf([{ b64_json: SQUARE }])));
+  expect((await post(caller, { model: 'paired' })).status).toBe(200);
+  await expectMoney(world, caller, [{ provider: 'draws-too', cost: '0.02' }]);
+});
+
+test('an idempotency key is charged once, and its answer is repeated', async () => {
+  const caller = await world.makeKey();
+  const answer = imagesOf([{ b64_json: SQUARE }]);
+  upstream.play(answers(200, answer));
+  for (let count = 0; count < 2; count++)
+    expect(await (await post(caller, {}, { 'idempotency-key': 'once' })).json()).toEqual(answer);
+  await expectMoney(world, caller, [{ cost: '0.04' }]);
+});
+
+const partial = (index: number): Json => ({
+  type: 'image_generation.partial_image',
+  partial_image_index: index,
+  b64_json: SQUARE,
+});
+const completed = (rest: Json = {}): Json => ({ type: 'image_generation.completed', b64_json: SQUARE, ...rest });
+const STREAM = { model: 'by-tokens', stream: true, partial_images: 2, size: '1024x1024', quality: 'low' };
+const eventsIn = (text: string) =>
+  text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as Json);
+
+test('a stream is relayed event by event, and billed by the report of its last one', async () => {
+  const caller = await world.makeKey();
+  const events = [partial(0), partial(1), completed({ usage: usageOf(12, 472) })];
+  upstream.play(streams(events));
+  const response = await post(caller, STREAM);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(eventsIn(await response.text())).toEqual(events);
+  expect(sent()).toMatchObject({ stream: true, partial_images: 2 });
+  await expectMoney(world, caller, [
+    {
+      units: { images: 1, output_image_tokens: 472 },
+      cost: String((12 * 5 + 472 * 40) / 1e6),
+      usage_source: 'reported',
+    },
+  ]);
+});
+
+test('a provider that does not stream is relayed as one event', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }], { usage: usageOf(12, 272) })));
+  const events = eventsIn(await (await post(caller, STREAM)).text());
+  expect(events).toMatchObject([{ type: 'image_generation.completed', b64_json: SQUARE, usage: usageOf(12, 272) }]);
+  await expectMoney(world, caller, [{ cost: String((12 * 5 + 272 * 40) / 1e6) }]);
+});
+
+test('a stream that breaks off is billed for its partial images', async () => {
+  const caller = await world.makeKey();
+  const received = Promise.withResolvers<void>();
+  upstream.play(streams([partial(0), partial(1)], received.promise));
+  const reader = (await post(caller, STREAM)).body?.getReader();
+  await reader?.read(); // the first event is sent once the second has arrived
+  received.resolve();
+  expect(await reader?.read().catch(() => 'broken')).toBe('broken');
+  const [record] = await expectMoney(world, caller, [{ outcome: 'upstream_cut' }]);
+  expect(record?.['units']).toEqual({ images: 0, output_image_tokens: 200 });
+});
+
+test('a stream that fails before its first event leaves the answer to the next provider', async () => {
+  const caller = await world.makeKey();
+  upstream.play(streams([{ type: 'error', error: { message: 'no' } }]));
+  second.play(streams([completed()]));
+  const response = await post(caller, { model: 'paired', stream: true });
+  expect(eventsIn(await response.text())).toEqual([completed()]);
+  await expectMoney(world, caller, [{ provider: 'draws-too', cost: '0.04', outcome: 'completed' }]);
+});
+
+test('a client that disconnects mid-stream pays for the image that was drawn', async () => {
+  const caller = await world.makeKey();
+  const disconnected = Promise.withResolvers<void>();
+  upstream.play(async (answer) => {
+    answer.begin(200, { 'content-type': 'text/event-stream' });
+    for (const event of [partial(0), partial(1)]) await answer.write(`data: ${JSON.stringify(event)}\n\n`);
+    await disconnected.promise;
+    await answer.write(`data: ${JSON.stringify(completed({ usage: usageOf(12, 472) }))}\n\n`);
+    answer.end();
+  });
+  const leaving = new AbortController();
+  const response = await post(caller, STREAM, {}, leaving.signal);
+  await response.body?.getReader().read();
+  leaving.abort();
+  await untilUnattended(world, 1);
+  disconnected.resolve();
+  await expectMoney(world, caller, [{ outcome: 'client_gone', cost: String((12 * 5 + 472 * 40) / 1e6) }]);
+});
+
+test('a stream is not stored: a retry with its idempotency key is refused, and charged once', async () => {
+  const caller = await world.makeKey();
+  upstream.play(streams([completed()]));
+  const headers = { 'idempotency-key': 'streamed' };
+  expect((await (await post(caller, { stream: true }, headers)).text()).length).toBeGreaterThan(0);
+  await expectMoney(world, caller, [{ cost: '0.04' }]);
+  await expectError(chatCompletions, await post(caller, { stream: true }, headers), 'idempotency_answer_gone');
+  await expectMoney(world, caller, [{ cost: '0.04' }]);
+});
+
+test('a kind without images is refused by name', async () => {
+  const caller = await world.makeKey();
+  await expectError(chatCompletions, await post(caller, { model: 'plain' }), 'model_not_found', 'model');
+  await expectNoTrace(world, caller);
+});
+
+test.each([
+  ['300x200', 300, 200],
+  [undefined, 1_024, 1_024],
+])('the sandbox draws a PNG of the size %s, the same each time', async (size, width, height) => {
+  const caller = await world.makeKey();
+  const draw = async (prompt: string) => {
+    const response = await post(caller, { model: 'sandbox-image', prompt, n: 2, size });
+    return ((await response.json()) as { data: { b64_json: string }[] }).data.map(({ b64_json }) => b64_json);
+  };
+  const [drawn, again, other] = [await draw('a'), await draw('a'), await draw('b')];
+  expect(again).toEqual(drawn);
+  expect(new Set([...drawn, ...other]).size).toBe(4);
+  const file = Buffer.from(drawn[0] as string, 'base64');
+  expect([file.readUInt32BE(16), file.readUInt32BE(20)]).toEqual([width, height]);
+  await expectMoney(world, caller, [{ cost: '0.02' }, { cost: '0.02' }, { cost: '0.02', image: `${width}x${height}` }]);
+});
