@@ -27,6 +27,7 @@ const NOT_PUBLIC = [
   'token_',
   'sign_in_',
   'second_factor_',
+  'consent_required',
   'cross_site_',
   'role_not_allowed',
   'conflict',
