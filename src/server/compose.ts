@@ -234,6 +234,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
   const { signIn, sessions } = parts.people;
   const { vault, stores, ledger, feed } = store;
   const tokenHash = hashSecret(token);
+  const { codes, bills, agents, savedViews } = stores;
   return makeAdminApi({
     version,
     async verifyToken(shown) {
@@ -266,10 +267,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exports: stores.exports,
     traffic: parts.traffic.store,
     incidents: stores.incidents,
-    codes: stores.codes,
-    bills: stores.bills,
-    agents: stores.agents,
-    savedViews: stores.savedViews,
+    ...{ codes, bills, agents, savedViews },
     paymentStore: stores.payments,
     payments: parts.payments,
     integrations: parts.integrations,
