@@ -3,14 +3,27 @@
 
 import { SQL } from 'bun';
 import { makeMonthText, monthOf, nextMonth } from '../src/storage/postgres/columns.ts';
-import { BALANCE_LEAST, DAY_MS, detailsText, monthTexts, statusText } from './fill-usage.ts';
+import {
+  BALANCE_LEAST,
+  DAY_MS,
+  detailsText,
+  type FilledUsage,
+  modelText,
+  monthTexts,
+  statusText,
+} from './fill-usage.ts';
 
 const filledTables = ['usage_records', 'entries', 'daily_totals', 'attributed_totals', 'grouped_totals'];
 
 /** Adds `records` usage records of the last days. The database must have none, and no node may use it. */
-export function fillPostgres(url: string, records: number, nowMs: number, days = 90): Promise<void> {
+export function fillPostgres(
+  url: string,
+  records: number,
+  nowMs: number,
+  { days = 90, models }: Pick<FilledUsage, 'days' | 'models'>,
+): Promise<void> {
   return fillPostgresWith(url, nowMs, days, [
-    recordsText(records, nowMs - days * DAY_MS, days),
+    recordsText(records, nowMs - days * DAY_MS, days, models),
     `INSERT INTO entries (account_id, at_ms, debit, credit, amount, kind, reference, note)
      SELECT account_id, at_ms, account_id, 3, cost, 'usage', request_id, NULL FROM usage_records ORDER BY at_ms, seq`,
     TOTALS,
@@ -49,7 +62,7 @@ async function dropIndexes(database: SQL): Promise<string[]> {
 }
 
 /** `chance` is the same in every run; its square makes the first keys the busiest. */
-function recordsText(records: number, firstMs: number, days: number): string {
+function recordsText(records: number, firstMs: number, days: number, models: number | undefined): string {
   return `
     INSERT INTO usage_records (request_id, at_ms, account_id, key_id, ended_by, group_name, model, outcome, status,
       input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
@@ -64,14 +77,14 @@ function recordsText(records: number, firstMs: number, days: number): string {
       SELECT n, chance, at_ms, 100 + chance % 4000 AS input, 20 + chance % 900 AS output,
         chance * chance / 1000003 * (SELECT COUNT(*) FROM numbered) / 1000003 AS number FROM drawn)
     SELECT 'req_' || lpad(at_ms::text, 13, '0') || lpad(n::text, 12, '0'), at_ms, k.account_id, k.id, 'settled', 'default',
-      CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END,
+      ${modelText(models)},
       CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
         ELSE 'client_gone' END,
       ${statusText}, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
       CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END,
       ${detailsText},
       to_char(to_timestamp(at_ms / 1000) AT TIME ZONE 'UTC', 'YYYYMM')::int
-    FROM shaped JOIN numbered k ON k.number = shaped.number ORDER BY n`;
+    FROM shaped JOIN numbered k USING (number) ORDER BY n`;
 }
 
 /** In the order of the days, as the service makes them. */

@@ -39,13 +39,28 @@ export const weeklyCourse = `lot < 65
   * CASE WHEN (at_ms / ${DAY_MS} + 4) % 7 IN (0, 6) THEN 0.45 ELSE 1 END
   * CASE WHEN at_ms % ${DAY_MS} / 3600000 BETWEEN 7 AND 17 THEN 1.4 WHEN at_ms % ${DAY_MS} / 3600000 > 20 THEN 0.4 ELSE 0.7 END`;
 
+export interface FilledUsage {
+  /** By default 90. */
+  days?: number | undefined;
+  /** Which records are kept; by default all. */
+  course?: string;
+  /** How many models there are; by default four. */
+  models?: number | undefined;
+}
+
+/** SQL over `chance` and the `number` of the key: the model. A key uses four. */
+export function modelText(models: number | undefined): string {
+  if (models !== undefined) return `'model-' || ((number * 7 + chance % 5 % 4) % ${models})`;
+  return `CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END`;
+}
+
 /**
  * Adds `records` usage records, spread over the keys of funded accounts: a few have most. Their cost is taken from
- * the balances. The database must have no records, and no server may have it open. A `course` leaves some out.
+ * the balances. The database must have no records, and no server may have it open.
  */
-export function fillUsage(path: string, records: number, nowMs: number, days = 90, course = 'TRUE'): void {
+export function fillUsage(path: string, records: number, nowMs: number, usage: FilledUsage = {}): void {
   fillDatabase(path, (database) => {
-    insertRecords(database, records, nowMs, days, course);
+    insertRecords(database, records, nowMs, usage);
     insertEntries(database);
     insertTotals(database);
     payForThem(database);
@@ -79,7 +94,8 @@ function dropIndexes(database: Database): string[] {
   return indexes.map(({ sql }) => sql);
 }
 
-function insertRecords(database: Database, records: number, nowMs: number, days: number, course: string): void {
+function insertRecords(database: Database, records: number, nowMs: number, usage: FilledUsage): void {
+  const { days = 90, course = 'TRUE', models } = usage;
   database.run(`CREATE TEMP TABLE numbered_keys AS
     SELECT ROW_NUMBER() OVER (ORDER BY k.id) - 1 AS number, k.id, k.account_id
     FROM keys k JOIN account_meters m ON m.id = k.account_id WHERE m.balance >= ${BALANCE_LEAST}`);
@@ -97,12 +113,12 @@ function insertRecords(database: Database, records: number, nowMs: number, days:
       input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, web_searches,
       cost, written_off, provider_cost, details)
     SELECT printf('req_%013d%012d', at_ms, n), at_ms, k.account_id, k.id, 'settled', 'default',
-      CASE chance % 5 WHEN 0 THEN 'claude-haiku' WHEN 1 THEN 'claude-opus' WHEN 2 THEN 'llama' ELSE 'claude-sonnet' END,
+      ${modelText(models)},
       CASE WHEN chance % 100 > 1 THEN 'completed' WHEN chance % 3 = 0 THEN 'upstream_cut' WHEN chance % 3 = 1 THEN 'failed'
         ELSE 'client_gone' END,
       ${statusText}, input, output, 0, 0, 0, 0, input * 1000 + output * 5000, 0,
       CASE chance % 5 WHEN 2 THEN NULL ELSE input * 800 + output * 4000 END, ${detailsText}
-    FROM shaped JOIN numbered_keys k ON k.number = shaped.number`,
+    FROM shaped JOIN numbered_keys k USING (number)`,
   );
 }
 

@@ -21,10 +21,13 @@ export interface Shape {
   days: number;
   /** The accounts are a company: one of one in ten departments, with teams below. Its people have keys, and messages have five tags. */
   people?: number;
+  /** Models, of which each key uses four; without them, all keys use the same four. */
+  models?: number;
 }
 
 export const shapes: Readonly<Record<string, Shape>> = {
   spread: { accounts: 40, keys: 25, days: 90 },
+  large: { accounts: 1_000, keys: 10, days: 90, models: 100 },
   dense: { accounts: 1, keys: 1, days: 1 },
   tagged: { accounts: 60, keys: 5, days: 90, people: 200 },
 };
@@ -65,7 +68,7 @@ export function withUsage(
 /** A store with usage records. */
 export async function withStore(
   store: string,
-  { accounts, keys, days, people = 0 }: Shape,
+  { accounts, keys, days, people = 0, models }: Shape,
   records: number,
   use: (serve: Serve, ids: Ids) => Promise<void>,
 ): Promise<void> {
@@ -84,8 +87,8 @@ export async function withStore(
       });
     else if (company !== null && url !== null)
       await fillPostgresWith(url, nowMs, days, taggedTexts(postgres, company.keys, records, nowMs, days));
-    else if (url === null) fillUsage(path, records, nowMs, days);
-    else await fillPostgres(url, records, nowMs, days);
+    else if (url === null) fillUsage(path, records, nowMs, { days, models });
+    else await fillPostgres(url, records, nowMs, { days, models });
     const seconds = Math.round((performance.now() - startedMs) / 1000);
     console.log(
       `\n${store}: ${records} usage records of ${accounts * keys} keys, ${days} days, created in ${seconds} s`,

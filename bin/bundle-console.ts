@@ -15,9 +15,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip as gzipOf } from 'node:zlib';
 import type { Manifest } from '../src/console/built-files.ts';
+import { buildConsole, type ConsoleFile } from './console-files.ts';
+
+const compress = promisify(brotliCompress);
+const zip = promisify(gzipOf);
 
 const root = resolve(import.meta.dir, '..');
 const sources = join(root, 'console');
@@ -63,7 +68,12 @@ function fingerprintSources(quality: number): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-  for (const name of [...names, join(root, 'package-lock.json'), import.meta.path])
+  for (const name of [
+    ...names,
+    join(root, 'package-lock.json'),
+    import.meta.path,
+    join(import.meta.dir, 'console-files.ts'),
+  ])
     hash.update(name.slice(root.length)).update('\0').update(readFileSync(name)).update('\0');
   return hash.digest('hex').slice(0, 16);
 }
@@ -105,59 +115,21 @@ function putInPlace(making: string, directory: string): void {
 }
 
 async function bundle(directory: string, quality: number): Promise<void> {
-  const built = await Bun.build({
-    entrypoints: [join(sources, 'index.html')],
-    target: 'browser',
-    minify: true,
-    splitting: true,
-    publicPath: '/console/',
-    naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
-    define: { 'process.env.NODE_ENV': '"production"' },
-    throw: false,
-  });
-  // Runs before the first paint, so it is a file of its own.
-  const early = await Bun.build({
-    entrypoints: [join(sources, 'early.ts')],
-    target: 'browser',
-    format: 'iife',
-    minify: true,
-    naming: '[name]-[hash].[ext]',
-    throw: false,
-  });
-  for (const { success, logs } of [built, early]) if (!success) throw new Error(logs.map(String).join('\n'));
-  const [earlyScript] = early.outputs;
   const manifest: Manifest = {};
-  for (const output of [...built.outputs, ...early.outputs]) {
-    const name = output.path.replace(/^\.?\/+/, '');
-    const bytes =
-      name === 'index.html'
-        ? Buffer.from(placeScripts(await output.text(), basename(earlyScript?.path ?? '')))
-        : new Uint8Array(await output.arrayBuffer());
+  const place = async (name: string, { type, bytes }: ConsoleFile) => {
     const path = join(directory, name);
     writeFileSync(path, bytes);
     const encoded: Record<string, string> = {};
-    if (bytes.length >= COMPRESSED_BYTES_MIN && name !== 'index.html') {
-      writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
-      writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
-      encoded['br'] = `${path}.br`;
-      encoded['gzip'] = `${path}.gz`;
-    }
-    manifest[name] = { type: output.type, path, encoded };
-  }
+    manifest[name] = { type, path, encoded };
+    if (bytes.length < COMPRESSED_BYTES_MIN || name === 'index.html') return;
+    const params = { [constants.BROTLI_PARAM_QUALITY]: quality };
+    const [brotli, gzip] = await Promise.all([compress(bytes, { params }), zip(bytes, { level: 9 })]);
+    writeFileSync(`${path}.br`, brotli);
+    writeFileSync(`${path}.gz`, gzip);
+    Object.assign(encoded, { br: `${path}.br`, gzip: `${path}.gz` });
+  };
+  await Promise.all([...(await buildConsole())].map(([name, file]) => place(name, file)));
   writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest));
-}
-
-/**
- * The bundler puts the style sheet into the head, where it would delay the first paint. It must precede the root, whose
- * styles replace some of it.
- */
-function placeScripts(page: string, early: string): string {
-  const bundled = /\s*(<link rel="stylesheet"[^>]*>)\s*(<script type="module"[^>]*><\/script>)/.exec(page);
-  if (bundled === null) throw new Error('the bundled page has no style sheet and script');
-  return page
-    .replace(bundled[0], '')
-    .replace('</head>', `  <script src="/console/${early}"></script>\n  </head>`)
-    .replace('<div id="root">', `${bundled[1]}\n    ${bundled[2]}\n    <div id="root">`);
 }
 
 if (import.meta.main) console.log(await bundleConsole());

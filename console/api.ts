@@ -42,6 +42,9 @@ export class ApiFailure extends Error {
   }
 }
 
+/** Shown in place of the words of the browser. */
+export const UNREACHABLE = 'The service is unreachable. Check that it is running and that you are connected.';
+
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
 interface CallOptions {
@@ -107,16 +110,18 @@ function queryText(query: Query = {}): string {
 async function send<Shape>(method: string, url: string, { body, idempotencyKey, signal }: CallOptions): Promise<Shape> {
   let answer: Response;
   try {
-    answer = await fetch(url, {
-      method,
-      credentials: 'same-origin',
-      headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      ...(signal !== undefined && { signal }),
-    });
+    const early = method === 'GET' ? takeEarly(url) : undefined;
+    answer = await (early ??
+      fetch(url, {
+        method,
+        credentials: 'same-origin',
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal !== undefined && { signal }),
+      }));
   } catch (failure) {
     if (signal?.aborted) throw failure;
     throw new ApiFailure(0, 'unreachable', String(failure), [], null);
@@ -124,6 +129,13 @@ async function send<Shape>(method: string, url: string, { body, idempotencyKey, 
   const json = await readJson(answer);
   if (answer.ok) return json as Shape;
   throw failureOf(answer, json);
+}
+
+/** The answer of a request that was sent before the scripts had loaded. */
+function takeEarly(url: string): Promise<Response> | undefined {
+  const answer = globalThis.turnpikeAnswers.get(url);
+  globalThis.turnpikeAnswers.delete(url);
+  return answer;
 }
 
 async function readJson(answer: Response): Promise<unknown> {

@@ -1,6 +1,8 @@
 // Runs before the console's other scripts and before the first paint: the theme that the user chose, the frame of those
 // who were signed in, and a buffer of what is typed after the shortcut of the search, until its field has the focus.
 
+import { startEarly } from './early-load.ts';
+
 const STORED_SCHEME = 'mantine-color-scheme-value';
 const STORED_FRAME = 'turnpike-frame';
 const CHARACTERS_MAX = 200;
@@ -37,9 +39,11 @@ function stored(name: string): string | null {
 const root = document.documentElement;
 const scheme = stored(STORED_SCHEME);
 if (scheme === 'light' || scheme === 'dark') root.dataset['mantineColorScheme'] = scheme;
-if (stored(STORED_FRAME) !== null) root.classList.add('early-frame');
+const isKnown = stored(STORED_FRAME) !== null;
+if (isKnown) root.classList.add('early-frame');
 
 window.addEventListener('keydown', onKeyDown, { capture: true });
+startEarly(isKnown);
 
 function onKeyDown(event: KeyboardEvent): void {
   const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = event;

@@ -5,6 +5,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { SignInShape } from '../src/admin-api/shapes.ts';
 import { call } from './api.ts';
+import { documentsOf } from './documents.ts';
 import { TextLink } from './parts/link.tsx';
 
 const STALE_MS = 60_000;
@@ -79,15 +80,6 @@ export function TermsLink({ href, children, ...anchor }: AnchorProps & { href: s
       {children}
     </Anchor>
   );
-}
-
-/** The documents that there are, with their names. */
-export function documentsOf(terms: SignInShape['terms'] | undefined): { name: string; href: string }[] {
-  const { terms_of_service: service = null, privacy_policy: privacy = null } = terms ?? {};
-  return [
-    ...(service === null ? [] : [{ name: 'Terms of service', href: service }]),
-    ...(privacy === null ? [] : [{ name: 'Privacy policy', href: privacy }]),
-  ];
 }
 
 /** Links to the pages that everyone can read. */

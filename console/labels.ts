@@ -24,6 +24,17 @@ export const outcomeLabels = {
   failed: 'Failed',
 } as const;
 
+/** Uses of models. */
+export const endpointLabels = {
+  messages: 'Messages',
+  embeddings: 'Embeddings',
+  rerank: 'Reranking',
+  moderation: 'Moderation',
+  images: 'Images',
+  speech: 'Speech',
+  transcription: 'Transcription',
+} as const;
+
 /** What a client of a message may get; other codes are shown as they are. */
 const errorLabels: Readonly<Record<string, string>> = {
   upstream_overloaded: 'Overloaded',

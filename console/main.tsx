@@ -1,28 +1,17 @@
 // The entry point in the browser: theme, router and queries.
 
-import {
-  Alert,
-  Badge,
-  Card,
-  createTheme,
-  DEFAULT_THEME,
-  Drawer,
-  type MantineColorsTuple,
-  MantineProvider,
-  Modal,
-  Notification,
-} from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
+import { createTheme, DEFAULT_THEME, type MantineColorsTuple, MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import {
   createRootRoute,
   createRoute,
   createRouter,
   lazyRouteComponent,
+  Navigate,
   RouterProvider,
   retainSearchParams,
 } from '@tanstack/react-router';
-import { StrictMode, useLayoutEffect } from 'react';
+import { lazy, StrictMode, Suspense, useLayoutEffect } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, loadPage } from './api.ts';
 import { isSignInNeeded } from './me.tsx';
@@ -66,13 +55,13 @@ const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Noto Sans Mono', monospace",
   headings: { fontWeight: '650' },
   components: {
-    Alert: Alert.extend({ defaultProps: { p: 'sm' } }),
+    Alert: { defaultProps: { p: 'sm' } },
     // Badges are as wide as their words, also in narrow cells.
-    Badge: Badge.extend({ defaultProps: { variant: 'light', tt: 'none', miw: 'max-content' } }),
-    Card: Card.extend({ defaultProps: { withBorder: true } }),
-    Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
-    Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),
-    Notification: Notification.extend({ defaultProps: { closeButtonProps } }),
+    Badge: { defaultProps: { variant: 'light', tt: 'none', miw: 'max-content' } },
+    Card: { defaultProps: { withBorder: true } },
+    Modal: { defaultProps: { closeButtonProps } },
+    Drawer: { defaultProps: { closeButtonProps } },
+    Notification: { defaultProps: { closeButtonProps } },
   },
 });
 
@@ -86,12 +75,23 @@ const inside = createRoute({ getParentRoute: () => root, id: 'inside', component
 const outside = createRoute({ getParentRoute: () => root, id: 'outside', component: PublicShell });
 const reading = createRoute({ getParentRoute: () => root, id: 'reading', component: ReadingShell });
 
+/** The page to which a failed single sign-on returns. Leads signed-in users to the overview. */
+const signIn = createRoute({
+  getParentRoute: () => inside,
+  path: '/sign-in',
+  component: () => <Navigate to="/" replace />,
+});
+
 function makeConsoleRouter() {
   const pages = screens.map((screen) => pageRoute(inside, screen));
   const open = publicScreens.map((screen) => pageRoute(outside, screen));
   const read = readingScreens.map((screen) => pageRoute(reading, screen));
   return createRouter({
-    routeTree: root.addChildren([inside.addChildren(pages), outside.addChildren(open), reading.addChildren(read)]),
+    routeTree: root.addChildren([
+      inside.addChildren([...pages, signIn]),
+      outside.addChildren(open),
+      reading.addChildren(read),
+    ]),
     basepath: '/console',
     defaultPreload: 'intent',
     scrollRestoration: true,
@@ -117,6 +117,9 @@ function pageRoute(
   });
 }
 
+/** Shows also what was notified before it has loaded. */
+const Notifications = lazy(async () => ({ default: (await import('./parts/notifications.ts')).Notifications }));
+
 const TRIES_MAX = 2;
 
 const queries: QueryClient = new QueryClient({
@@ -141,7 +144,9 @@ if (place !== null)
     <StrictMode>
       <Drawn />
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={styleNonce}>
-        <Notifications position="top-right" />
+        <Suspense>
+          <Notifications position="top-right" />
+        </Suspense>
         <QueryClientProvider client={queries}>
           <RouterProvider router={router} />
         </QueryClientProvider>

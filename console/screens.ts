@@ -335,7 +335,7 @@ export const screens: readonly Screen[] = [
   { path: '/profile', load: async () => (await import('./features/profile/show.tsx')).ProfileShow, roles: everyone },
 ];
 
-/** Pages before sign-in. A failed single sign-on returns to the second one. */
+/** Pages before sign-in. */
 export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
   { path: '/invitation', load: async () => (await import('./features/sign-in/invitation.tsx')).InvitationAccept },
   {
@@ -344,7 +344,6 @@ export const publicScreens: readonly Omit<Screen, 'roles'>[] = [
   },
   { path: '/sign-up', load: async () => (await import('./features/sign-in/sign-up.tsx')).SignUp },
   { path: '/unsubscribe', load: async () => (await import('./features/sign-in/unsubscribe.tsx')).Unsubscribe },
-  { path: '/sign-in', load: async () => (await import('./features/sign-in/show.tsx')).SignInAgain },
 ];
 
 /** Pages to read before sign-in. */

@@ -1,40 +1,20 @@
 // The frame around every page: navigation by role, user menu, theme, and a notice while the service is unreachable.
 
-import {
-  Alert,
-  AppShell,
-  Box,
-  Burger,
-  Button,
-  Group,
-  type MantineColorScheme,
-  Menu,
-  NavLink,
-  ScrollArea,
-  Stack,
-  Text,
-  useMantineColorScheme,
-  VisuallyHidden,
-} from '@mantine/core';
+import { Alert, Box, Burger, Group, NavLink, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { ApiFailure, isServiceReachable, loadPage, reloadPage } from './api.ts';
 import { SearchButton } from './features/search/button.tsx';
 import { Logo, SupportLink, useInstallation } from './installation.tsx';
-import { roleLabels } from './labels.ts';
-import { MeGate, useMe, useSignOut } from './me.tsx';
+import { MeGate, useMe } from './me.tsx';
 import { LeaveGuard } from './parts/leave-guard.tsx';
-import { Icon, useGoTo } from './parts/link.tsx';
-import { failureText, Hint, Loading, MissingPage, PageFailure, PublicFrame, ReadingFrame } from './parts/page.tsx';
-import { TimesMenu } from './parts/times.tsx';
+import { Icon } from './parts/link.tsx';
+import { Hint, Loading, MissingPage, PageFailure, PublicFrame, ReadingFrame } from './parts/page.tsx';
+import { UserButton } from './parts/user-button.tsx';
 import { useGet } from './queries.ts';
 import { isShown, type NavSection, type Screen, screens } from './screens.ts';
-import { leave } from './unsaved.ts';
-
-const themeLabels = { light: 'Light', dark: 'Dark', auto: 'System' };
 
 const sections: Readonly<Record<NavSection, string>> = {
   monitoring: 'Monitoring',
@@ -43,8 +23,6 @@ const sections: Readonly<Record<NavSection, string>> = {
   customers: 'Customers',
   administration: 'Administration',
 };
-
-const looks = ['light', 'dark', 'auto'] as const;
 
 /** Loaded only for those who need it. */
 const SignIn = lazy(async () => ({
@@ -85,12 +63,8 @@ function Frame() {
   useEffect(() => menu.close(), [pathname]);
   const screen = useScreen();
   return (
-    <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: 'md', collapsed: { mobile: !isOpen } }}
-      padding={{ base: 'md', sm: 'lg' }}
-    >
-      <AppShell.Header className="no-print">
+    <>
+      <header className="shell-head no-print">
         <a className="skip-link" href="#content">
           Skip to content
         </a>
@@ -109,19 +83,17 @@ function Frame() {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <SearchButton />
-            <UserMenu />
+            <UserButton />
           </Group>
         </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="xs" className="no-print" aria-label="Pages" mod={{ open: isOpen }}>
-        <ScrollArea type="scroll">
-          {(Object.keys(sections) as NavSection[]).map((section) => (
-            <NavLinks key={section} section={section} pathname={pathname} />
-          ))}
-          <Support />
-        </ScrollArea>
-      </AppShell.Navbar>
-      <AppShell.Main id="content" tabIndex={-1}>
+      </header>
+      <nav className="shell-menu no-print" aria-label="Pages" data-open={isOpen || undefined}>
+        {(Object.keys(sections) as NavSection[]).map((section) => (
+          <NavLinks key={section} section={section} pathname={pathname} />
+        ))}
+        <Support />
+      </nav>
+      <main className="shell-page" id="content" tabIndex={-1}>
         <Box maw={1320} mx="auto">
           <LeaveGuard />
           <UnreachableNotice />
@@ -133,8 +105,8 @@ function Frame() {
             </Suspense>
           )}
         </Box>
-      </AppShell.Main>
-    </AppShell>
+      </main>
+    </>
   );
 }
 
@@ -178,57 +150,6 @@ function Support() {
       </Hint>
       <SupportLink />
     </Box>
-  );
-}
-
-function UserMenu() {
-  const me = useMe();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const goTo = useGoTo();
-  const endSession = useSignOut();
-  const signOut = async () => {
-    const failure = await endSession();
-    // The user is still signed in.
-    if (failure !== null) notifications.show({ message: failureText(failure), color: 'red', role: 'alert' });
-    else await goTo('/');
-  };
-  const name = me.name || me.email || me.id;
-  return (
-    <Menu position="bottom-end" width={260} withInitialFocusPlaceholder={false}>
-      <Menu.Target>
-        <Button variant="subtle" color="gray" c="inherit" px="xs">
-          <VisuallyHidden>User menu</VisuallyHidden>
-          <Stack gap={0} align="flex-end" visibleFrom="sm" mr="xs">
-            <Text size="sm" fw={600} maw={240} truncate>
-              {name}
-            </Text>
-            <Hint size="xs" maw={240} truncate>
-              {me.account === null ? roleLabels[me.role] : `${roleLabels[me.role]} · ${me.account.name}`}
-            </Hint>
-          </Stack>
-          <Icon name="person" />
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>Theme</Menu.Label>
-        <Menu.RadioGroup value={colorScheme} onChange={(look) => setColorScheme(look as MantineColorScheme)}>
-          {looks.map((look) => (
-            <Menu.RadioItem key={look} value={look} closeMenuOnClick={false}>
-              {themeLabels[look]}
-            </Menu.RadioItem>
-          ))}
-        </Menu.RadioGroup>
-        <Menu.Divider />
-        <TimesMenu />
-        <Menu.Divider />
-        <Menu.Item component={Link} to="/profile" leftSection={<Icon name="person" />}>
-          Account security
-        </Menu.Item>
-        <Menu.Item onClick={() => leave(() => void signOut())} leftSection={<Icon name="leave" />}>
-          Sign out
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   );
 }
 

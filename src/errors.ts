@@ -31,6 +31,7 @@ export const errorTable = {
   origin_not_allowed: { status: 403, type: 'permission_error', retry: false },
   address_not_allowed: { status: 403, type: 'permission_error', retry: false },
   browser_access_not_declared: { status: 403, type: 'permission_error', retry: false },
+  file_quota_exceeded: { status: 403, type: 'permission_error', retry: false },
   insufficient_user_quota: { status: 400, type: 'billing_error', retry: false },
   model_not_found: { status: 400, type: 'not_found_error', retry: false },
   object_not_found: { status: 404, type: 'not_found_error', retry: false },

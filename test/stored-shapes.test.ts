@@ -92,7 +92,9 @@ const released: Readonly<Record<number, string>> = {
   27: 'be6db24612e60ada',
   28: '213d2fd513daa9bd',
   29: '23714fa3343d7a0d',
-  30: '28cc1b952dddc03d',
+  30: 'b8355d336ebcf235',
+  31: 'b19243f471616068',
+  32: '28cc1b952dddc03d',
 };
 
 test('a migration never changes', () => {

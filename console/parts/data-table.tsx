@@ -1,13 +1,14 @@
 // The tables of the console. `DataTable` lists rows of the API: loading, failure and empty states, more rows on demand,
 // and a choice of columns. `PlainTable` is the table itself, for rows that the page already has.
 
-import { Button, Card, Group, Menu, Stack, Table, Text, UnstyledButton, useMantineTheme } from '@mantine/core';
+import { Button, Card, Group, Stack, Table, Text, UnstyledButton, useMantineTheme } from '@mantine/core';
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { countFilters, type Order, type Sorting, useFilters } from '../filters.ts';
 import { digitsOf, type Precision } from '../money.ts';
 import type { Rows } from '../queries.ts';
 import { StatusBadge } from './badges.tsx';
+import { MenuButton } from './later.tsx';
 import { ActionButton, Icon, TextLink, useGoTo } from './link.tsx';
 import { Money, Rate } from './money.tsx';
 import { EmptyState, type EmptyStateProps, FailureNotice, Hint, Loading } from './page.tsx';
@@ -318,24 +319,25 @@ interface ColumnMenuProps<Row> {
 function ColumnMenu<Row>({ columns, shown, onChoose }: ColumnMenuProps<Row>) {
   return (
     <Group justify="flex-end" px="xs" pt="xs" className="no-print">
-      <Menu position="bottom-end" closeOnItemClick={false}>
-        <Menu.Target>
-          <Button variant="subtle" color="gray" size="compact-sm" leftSection={<Icon name="sliders" sizePx={16} />}>
+      <MenuButton
+        position="bottom-end"
+        closeOnItemClick={false}
+        entries={columns.map(({ name, label }) => {
+          const isChecked = shown.some((column) => column.name === name);
+          return { name, label, isChecked, onClick: () => onChoose(name, !isChecked) };
+        })}
+        button={(opens) => (
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-sm"
+            leftSection={<Icon name="sliders" sizePx={16} />}
+            {...opens}
+          >
             Columns
           </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {columns.map(({ name, label }) => (
-            <Menu.CheckboxItem
-              key={name}
-              checked={shown.some((column) => column.name === name)}
-              onChange={(isShown) => onChoose(name, isShown)}
-            >
-              {label}
-            </Menu.CheckboxItem>
-          ))}
-        </Menu.Dropdown>
-      </Menu>
+        )}
+      />
     </Group>
   );
 }

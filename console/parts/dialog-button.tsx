@@ -1,11 +1,12 @@
 // Buttons that open a dialog: with any content, or with a confirmation of an irreversible action. And the buttons that
 // end a form.
 
-import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
+import { Button, type ButtonProps, Group, type ModalProps, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { fieldFaults } from '../form-faults.ts';
 import { leave, leaveSecret } from '../unsaved.ts';
+import { Modal } from './later.tsx';
 import { ActionButton, ButtonLink } from './link.tsx';
 import { FailureNotice } from './page.tsx';
 

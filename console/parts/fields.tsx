@@ -4,10 +4,8 @@ import {
   Box,
   Group,
   type MantineSpacing,
-  Select,
   type SelectProps,
   Stack,
-  TagsInput,
   type TagsInputProps,
   TextInput,
   type TextInputProps,
@@ -19,6 +17,7 @@ import { seesInstallation, useMe } from '../me.tsx';
 import { useActors } from '../names.ts';
 import { useGet } from '../queries.ts';
 import { tagsOf, tagTexts } from '../tags.ts';
+import { Select, TagsInput } from './later.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
 import { SavedViews } from './saved-views.tsx';

@@ -1,9 +1,10 @@
 // The choice of a grouping, and of the name of the tag to group by. The address keeps both.
 
-import { Group, Select } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useFilters } from '../filters.ts';
 import { type Grouping, groupingIn, groupingNoun } from '../groupings.ts';
 import { TextFilter } from './fields.tsx';
+import { Select } from './later.tsx';
 
 interface GroupingSelectProps {
   labels: Readonly<Partial<Record<Grouping, string>>>;

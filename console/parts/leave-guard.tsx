@@ -1,17 +1,11 @@
 // The question before a secret or edits are lost: by a link, the history, a reload, or a closed dialog.
 
-import { Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { forgetUnsaved, setPending, usePending, whatIsUnsaved } from '../unsaved.ts';
-import { ActionButton } from './link.tsx';
 
-const texts = {
-  secret: {
-    title: 'Leave without copying the secret?',
-    text: 'It is not shown again. You will have to create a new one.',
-  },
-  edits: { title: 'Discard unsaved changes?', text: 'Your changes on this page are not saved.' },
-};
+/** Loaded with the first question: pages without one need no dialogs. */
+const LeaveDialog = lazy(async () => ({ default: (await import('./leave-dialog.tsx')).LeaveDialog }));
 
 /** Stands once in the frame of the pages. */
 export function LeaveGuard() {
@@ -32,21 +26,11 @@ export function LeaveGuard() {
     action?.();
     blocker.proceed?.();
   };
-  const { title, text } = texts[whatIsUnsaved() ?? 'edits'];
+  const isOpen = action !== null || blocker.status === 'blocked';
+  if (!isOpen) return null;
   return (
-    <Modal
-      opened={action !== null || blocker.status === 'blocked'}
-      onClose={stay}
-      title={title}
-      zIndex={300} // above a dialog with the secret or the form
-    >
-      <Stack>
-        <Text size="sm">{text}</Text>
-        <Group justify="flex-end">
-          <ActionButton label="Leave" color="red" variant="light" onClick={leave} />
-          <ActionButton label="Stay" isPrimary onClick={stay} data-autofocus />
-        </Group>
-      </Stack>
-    </Modal>
+    <Suspense fallback={null}>
+      <LeaveDialog what={whatIsUnsaved() ?? 'edits'} onStay={stay} onLeave={leave} />
+    </Suspense>
   );
 }

@@ -19,7 +19,7 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { type ComponentPropsWithoutRef, type CSSProperties, type ReactNode, useEffect, useId } from 'react';
-import { ApiFailure } from '../api.ts';
+import { ApiFailure, UNREACHABLE } from '../api.ts';
 import { faultSentence } from '../form-faults.ts';
 import { Logo, PublicFooter, PublicLinks, usePageTitle } from '../installation.tsx';
 import { refuseSearch } from '../typed-search.ts';
@@ -261,8 +261,7 @@ export function FailureNotice({ failure, title = 'Request failed', onRetry }: Fa
 }
 
 export function failureText(failure: unknown): string {
-  if (failure instanceof ApiFailure && failure.code === 'unreachable')
-    return 'The service is unreachable. Check that it is running and that you are connected.';
+  if (failure instanceof ApiFailure && failure.code === 'unreachable') return UNREACHABLE;
   const [fault, ...others] = failure instanceof ApiFailure ? failure.faults : [];
   if (fault?.path.length === 1 && others.length === 0) return faultSentence(fault.path, fault.message);
   return failure instanceof Error ? failure.message : String(failure);

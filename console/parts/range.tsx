@@ -1,6 +1,6 @@
 // The time range of the page, and its choice. The address keeps it, and links and the navigation carry it to other pages.
 
-import { Group, Select } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useFilters } from '../filters.ts';
 import { optionsOf } from '../labels.ts';
@@ -17,6 +17,7 @@ import {
   stepMs,
   type TimeRange,
 } from '../range.ts';
+import { Select } from './later.tsx';
 import { ActionButton, useGoTo } from './link.tsx';
 import { TimeField, useZone } from './times.tsx';
 

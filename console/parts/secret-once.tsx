@@ -1,11 +1,12 @@
 // A secret that is shown once, and dialogs that end with one.
 
-import { Alert, Code, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, type ModalProps, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { Endpoints } from '../endpoints.ts';
 import { type CreateOptions, useCreate } from '../queries.ts';
 import { leave, leaveSecret, markSecretSaved, useShownSecret } from '../unsaved.ts';
 import { CopyButton } from './code-block.tsx';
+import { Modal } from './later.tsx';
 import { Icon } from './link.tsx';
 
 export interface FormStep<Values> {

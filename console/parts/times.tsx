@@ -1,14 +1,14 @@
-// Moments on the page, fields for days and times, and the choice of the zone that all of them follow: that of the
-// device or UTC. The browser keeps the choice.
+// Moments on the page, and fields for days and times, in the zone that the user chose: that of the device or UTC. The
+// browser keeps the choice.
 
-import { Menu, Text, TextInput, type TextInputProps } from '@mantine/core';
+import { Text, TextInput, type TextInputProps } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { deviceZone, formatMoment, formatRelative, formatTime, momentOf, nameOfZone, wallText } from '../times.ts';
 
 const STORED = 'turnpike-times';
-const UTC = 'UTC';
+export const UTC = 'UTC';
 
-type Times = 'local' | 'utc';
+export type Times = 'local' | 'utc';
 
 const listeners = new Set<() => void>();
 let chosen = storedTimes();
@@ -33,7 +33,7 @@ function subscribe(onChange: () => void): () => void {
 }
 
 /** A browser that stores nothing keeps the choice until the page is reloaded. */
-function chooseTimes(times: Times): void {
+export function chooseTimes(times: Times): void {
   chosen = times;
   try {
     window.localStorage.setItem(STORED, times);
@@ -47,25 +47,6 @@ function storedTimes(): Times {
   } catch {
     return 'local';
   }
-}
-
-/** The choice of the zone, within a menu. */
-export function TimesMenu() {
-  const zone = useZone();
-  const local = deviceZone();
-  return (
-    <>
-      <Menu.Label>Times</Menu.Label>
-      <Menu.RadioGroup value={zone === UTC ? 'utc' : 'local'} onChange={(times) => chooseTimes(times as Times)}>
-        <Menu.RadioItem value="local" closeMenuOnClick={false} disabled={local === UTC}>
-          {`Local (${nameOfZone(local)})`}
-        </Menu.RadioItem>
-        <Menu.RadioItem value="utc" closeMenuOnClick={false}>
-          UTC
-        </Menu.RadioItem>
-      </Menu.RadioGroup>
-    </>
-  );
 }
 
 interface WhenProps {

@@ -6,6 +6,7 @@ import { parseWholeNumber } from '../base/checked-number.ts';
 import { parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { NO_FILTER, type UsageFilter, type UsagePage, type UsageSearch } from '../reports/reports.ts';
+import { SERVES } from '../wire/wire.ts';
 import { accountField, amountField, asciiLower, idField, modelFilter } from './fields.ts';
 
 export const outcomes = ['completed', 'client_gone', 'upstream_cut', 'quota_cut', 'service_cut', 'failed'] as const;
@@ -94,6 +95,10 @@ export const searchFilters = {
     .enum(['true', 'false'], { error: 'must be true or false' })
     .optional()
     .describe('Whether the answer was streamed.'),
+  endpoint: z
+    .enum(SERVES, { error: `must be ${SERVES.join(', ')}` })
+    .optional()
+    .describe('What the request asked for.'),
   cost_min: amountField(0).optional().describe('The lowest cost in USD.'),
   tag: tagFilter.optional(),
   session: namedFilter.optional().describe('Only messages of this session of a client.'),
@@ -114,6 +119,7 @@ export function filterOf(asked: Asked): UsageFilter & Pick<UsagePage, 'outcome'>
     provider: asked.provider ?? null,
     group: asked.group ?? null,
     isStream: stream === undefined ? null : stream === 'true',
+    endpoint: asked.endpoint ?? null,
     costMin: asked.cost_min ?? null,
     tag: asked.tag ?? null,
     session: asked.session ?? null,

@@ -23,6 +23,7 @@ export type IdKind =
   | 'agent'
   | 'exp'
   | 'inc'
+  | 'file'
   | 'dgrp'
   | 'view'
   | 'scimuser'

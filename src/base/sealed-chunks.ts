@@ -27,6 +27,12 @@ function nonceOf(place: number, isLast: boolean): Buffer {
   return nonce;
 }
 
+/** Frees the memory of bytes that nothing uses any more: the runtime would collect it late, because it hardly counts it. */
+export function freeBytes(bytes: Uint8Array): void {
+  const { buffer } = bytes;
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0);
+}
+
 /** Bytes that come in pieces of any length, as chunks of one length. */
 class Chunks {
   readonly #chunk: Buffer;
@@ -55,10 +61,11 @@ class Chunks {
   }
 }
 
-/** Encrypts the pieces of one file. */
+/** Encrypts the pieces of one file. What it returns is valid until it is asked for the next, because garbage of this size would add up. */
 export class ChunkSealer {
   readonly #key: Buffer;
   readonly #chunks = new Chunks(CHUNK_BYTES);
+  readonly #sealed = Buffer.alloc(SEALED_CHUNK_BYTES);
   #place = 0;
 
   constructor(key: Buffer) {
@@ -76,15 +83,23 @@ export class ChunkSealer {
 
   #seal(chunk: Uint8Array, isLast: boolean): Uint8Array {
     const cipher = createCipheriv(CIPHER, this.#key, nonceOf(this.#place++, isLast));
-    return Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()]);
+    const sealed = cipher.update(chunk);
+    cipher.final(); // this mode has no rest
+    this.#sealed.set(sealed);
+    this.#sealed.set(cipher.getAuthTag(), chunk.byteLength);
+    freeBytes(sealed);
+    return this.#sealed.subarray(0, chunk.byteLength + TAG_BYTES);
   }
 }
 
-/** The content of an encrypted file, in pieces. Throws ChunkBroken; what came before is right. */
+/** The content of an encrypted file, in pieces. Frees those of `sealed`. Throws ChunkBroken; what came before is right. */
 export async function* openChunks(key: Buffer, sealed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = new Chunks(SEALED_CHUNK_BYTES);
   let place = 0;
-  for await (const piece of sealed) for (const chunk of chunks.take(piece)) yield openChunk(key, chunk, place++, false);
+  for await (const piece of sealed) {
+    for (const chunk of chunks.take(piece)) yield openChunk(key, chunk, place++, false);
+    freeBytes(piece);
+  }
   yield openChunk(key, chunks.last(), place, true);
 }
 
@@ -94,7 +109,9 @@ function openChunk(key: Buffer, sealed: Uint8Array, place: number, isLast: boole
   const decipher = createDecipheriv(CIPHER, key, nonceOf(place, isLast));
   decipher.setAuthTag(sealed.subarray(end));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]);
+    const opened = decipher.update(sealed.subarray(0, end));
+    decipher.final(); // this mode has no rest
+    return opened;
   } catch (cause) {
     throw new ChunkBroken('a part of a file was altered', { cause });
   }

@@ -13,6 +13,8 @@ import { hideables } from './visibility.ts';
 
 const SECONDS_MAX = 86_400;
 const SHED_BODY_BYTES_MAX = 2 ** 40;
+const FILE_BYTES_MAX = 5 * 1024 ** 3;
+const FILES_BYTES_MAX = 2 ** 50;
 
 export const vendorPrefixes = z
   .array(
@@ -224,6 +226,13 @@ export const SETTINGS = {
     'largest total size of request bodies in memory; at least `body_bytes_max`',
   ),
   shed_open_messages: setting(integer(1, 1_000_000), 20_000).describe('largest number of messages in progress'),
+  file_bytes_max: setting(integer(1, FILE_BYTES_MAX), 512 * 1024 * 1024).describe(
+    'largest size of one file that a client uploads, see files.md',
+  ),
+  files_bytes_max: setting(integer(0, FILES_BYTES_MAX), 10 * 1024 * 1024 * 1024).describe(
+    'bytes of files that an account may store, a company with all of its accounts, see files.md',
+  ),
+  files_max: setting(integer(0, 1_000_000), 10_000).describe('number of files that an account may store, see files.md'),
   usage_retention_days: setting(integer(2, 36_500).nullable(), null).describe(
     'days before today for which usage records are kept, at least 2, see operating.md; `null`: forever',
   ),

@@ -39,6 +39,13 @@ export const bounds = {
   formHeaderBytesMax: 16 * 1024,
   formBytesMore: 8 * 1024 * 1024, // of a body, besides its files
   spooledBytesMax: 16 * 1024 * 1024 * 1024, // on disk, of all requests that run
+  // Files of clients
+  filePendingMsMax: 60 * 60 * 1000, // until a file that is still being stored counts as interrupted
+  filePutMsMax: 30 * 60 * 1000,
+  fileAnswerMsMax: 30_000, // of the place of files, until the beginning of a file, or its removal
+  filesSweptMs: 60_000,
+  filesSweptAtOnce: 100,
+  fileIdsMax: 100, // in one message
   // Authentication
   cachedKeysMax: 50_000,
   cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys

@@ -4,6 +4,7 @@
 import { type ListenAddress, parseListenAddress, parseRange } from '../base/addresses.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
+import { FILES, type FilesPlace, readFilesPlace } from './files-settings.ts';
 import { type MailSettings, readMail } from './mail-settings.ts';
 import { readStripe, type StripeCredentials } from './payment-settings.ts';
 import { issuerSettings, type OidcSettings, readIssuers, readPublicUrl } from './sign-in-settings.ts';
@@ -11,6 +12,7 @@ import { readAgentTelemetry, readTelemetry, type TelemetrySettings } from './tel
 
 export { bounds } from './bounds.ts';
 export { type CredentialSettings, readCredentialSettings } from './credential-settings.ts';
+export type { FilesPlace } from './files-settings.ts';
 export { type IntegrationId, integrationIds, integrationSettings, placesOf } from './integrations.ts';
 export { type MailSettings, readMailServer, SMTP_URL } from './mail-settings.ts';
 export { STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } from './payment-settings.ts';
@@ -66,6 +68,8 @@ export interface Config {
   telemetryFaults: readonly string[];
   /** Limits of what credentials with `auth` read on this host. */
   credentials: CredentialSettings;
+  /** Where files of clients are kept; null: files are not offered. */
+  files: FilesPlace | null;
   /** Settings that were read from elsewhere: the reference to each, by the name of its variable. */
   references: Readonly<Record<string, string>>;
 }
@@ -79,6 +83,7 @@ const referableSettings = [
   'SMTP_URL',
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
+  'FILES',
 ].map((name) => `TURNPIKE_${name}`);
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -136,6 +141,7 @@ const KNOWN = [
   'CREDENTIAL_VARIABLES',
   'AGENT_OTLP_ENDPOINT',
   'AGENT_OTLP_HEADERS',
+  'FILES',
 ].map((name) => `TURNPIKE_${name}`);
 
 /** Without those of further issuers, whose names differ by a number. */
@@ -245,6 +251,7 @@ export function inspectConfig(
     agentTelemetry: readAgentTelemetry(read, telemetryFaults),
     telemetryFaults: [...telemetryFaults],
     credentials: readCredentialSettings(environment, dataDirectory, faults),
+    files: readFilesPlace(read(FILES), databaseUrl === null ? dataDirectory : null, faults),
     references,
   });
   return { config, faults };

@@ -8,6 +8,7 @@ import type { Front, RequestHead } from './front.ts';
 import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
 import { images } from './images/images.ts';
 import { moderations } from './moderations/moderations.ts';
+import { openAiError } from './openai-error.ts';
 import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
 import { speech } from './speech/speech.ts';
@@ -17,6 +18,8 @@ export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { withClientPaths } from './origins.ts';
 export { translateBody } from './translate-body.ts';
+
+const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 
 const fronts: readonly Front[] = [
   chatCompletions,
@@ -30,6 +33,12 @@ const fronts: readonly Front[] = [
   images,
   speech,
 ];
+
+/** The errors of OpenAI's files, which are no messages. */
+export const openAiFiles: Front = {
+  ...chatCompletions,
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, FILE_FIELDS) }),
+};
 
 /** null: the Messages protocol, which is no front. */
 export function frontOf(protocol: Protocol): Front | null {

@@ -24,13 +24,14 @@ export interface TranslatedBody extends Pick<Translated, 'answer'> {
   request: MessageRequest;
 }
 
-/** Yields to the event loop between the steps of a long body. Throws as `Front.translate`, and invalid_json. */
+/** Yields to the event loop between the steps of a long body, whose text `change` may replace. Throws as `Front.translate`, and invalid_json. */
 export async function translateBody(
   front: Front,
   received: ReceivedBody,
   asked: Omit<Asked, 'text' | 'members'>,
+  change: (text: string) => string | Promise<string> = (sent) => sent,
 ): Promise<TranslatedBody> {
-  const text = await decodeBody(received);
+  const text = await change(await decodeBody(received));
   await pauseAfter(text);
   const weight = new JsonWeight();
   const members = scanJson(text, weight); // before parsing: bounds depth and cost

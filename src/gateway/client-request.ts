@@ -15,7 +15,10 @@ export interface Selector {
   value: string;
 }
 
-export type BodyParser = (received: ReceivedBody) => Promise<MessageRequest>;
+/** Changes the text of a body before it is read. */
+export type TextChange = (text: string) => string | Promise<string>;
+
+export type BodyParser = (received: ReceivedBody, change: TextChange) => Promise<MessageRequest>;
 
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
@@ -50,6 +53,8 @@ export interface ClientRequest {
    * overloaded, request_timeout. Called once, after authentication.
    */
   readBody(bytesMax: number, accountId: number): Promise<ReceivedBody>;
+  /** Counts as many bytes more for the body, until the request no longer needs it. Throws overloaded. */
+  growBody(bytes: number, accountId: number): void;
   /** Reads a message in the body, in the client's protocol. Throws invalid_json, invalid_request, feature_unavailable. */
   readonly parseBody: BodyParser;
   /** Aborted when the client disconnects. */

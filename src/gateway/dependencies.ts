@@ -3,6 +3,7 @@
 import type { Authenticator, TagSets } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Files } from '../files/files.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -47,6 +48,8 @@ export interface Gateway {
   admissions: AdmissionQueue;
   /** null: payments are not set up. */
   recharges: Recharges | null;
+  /** Absent: messages name no files. */
+  files?: Files;
   silence: SilenceWatches;
   streamHolds: StreamHolds;
   /** Output estimators, per model and account. */

@@ -33,10 +33,11 @@ import { admitMessage, refuseMessage } from './admit-message.ts';
 import { addSpending, readSpending, refuseAgent } from './agent-limits.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { attribute } from './attribution.ts';
-import type { ClientRequest, Reply, WholeAnswer } from './client-request.ts';
+import type { ClientRequest, Reply, TextChange, WholeAnswer } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
+import { insertFiles } from './insert-files.ts';
 import { rateHeaders } from './last-levels.ts';
 import { isAllowed, managedSettings, policyOf, requireAllowed } from './managed-settings.ts';
 import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } from './message-errors.ts';
@@ -58,6 +59,7 @@ export type {
   MessageReport,
   MessageTrace,
   Reply,
+  TextChange,
   TracedRoute,
   TraceStart,
   WholeAnswer,
@@ -114,7 +116,9 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot = gateway.slots.take(topOf(caller)); // 3
     const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, topOf(caller)); // 4
     if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-    const request = await clientRequest.parseBody(body); // 5
+    const withFiles: TextChange = (text) =>
+      insertFiles(gateway, caller, clientRequest, text, catalog.settings.bodyBytesMax);
+    const request = await clientRequest.parseBody(body, withFiles); // 5
     const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
     const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
     if (listing !== null) await listing;
@@ -192,7 +196,9 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
   return answerCaller(gateway, clientRequest, async (caller, { settings }) => {
     using _seat = gateway.slots.take(topOf(caller));
     const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller));
-    const request = await clientRequest.parseBody(body);
+    const request = await clientRequest.parseBody(body, (text) =>
+      insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax),
+    );
     const features = readFeatures(request, clientRequest.betas);
     await findListed(gateway, caller, request.model, 'messages');
     const catalog = gateway.catalog();
@@ -301,18 +307,33 @@ export function getUsage(gateway: Gateway, clientRequest: ClientRequest, request
 }
 
 /** JSON with status 200, or with another status. */
-type ReplyBody = string | (Pick<Reply, 'status' | 'body'> & Partial<Pick<Reply, 'headers'>>);
+type CallerAnswer<Body> = string | (Pick<Reply, 'status'> & Partial<Pick<Reply, 'headers'>> & { body: Body | string });
+
+export interface CallerContext {
+  /** Takes an in-flight slot, for a request that needs more than a lookup. Throws overloaded. */
+  takeSlot(): Disposable;
+  /** The caller after a slow body: the key may have been revoked meanwhile. */
+  identifyAgain(): Promise<Caller>;
+}
 
 /** Answers a request that is not a message: the JSON of `answer`, or its error, with the last known rate headers. */
-async function answerCaller(
+export async function answerCaller<Body = Reply['body']>(
   gateway: Gateway,
   clientRequest: ClientRequest,
-  answer: (caller: Caller, catalog: Catalog) => ReplyBody | Promise<ReplyBody>,
-): Promise<Reply> {
+  answer: (
+    caller: Caller,
+    catalog: Catalog,
+    context: CallerContext,
+  ) => CallerAnswer<Body> | Promise<CallerAnswer<Body>>,
+): Promise<Omit<Reply, 'body'> & { body: Body | string }> {
   const catalog = gateway.catalog();
   const caller = requireCaller(await identify(gateway, clientRequest));
+  const context: CallerContext = {
+    takeSlot: () => gateway.slots.take(topOf(caller)),
+    identifyAgain: async () => requireCaller(await identify(gateway, clientRequest)),
+  };
   try {
-    const answered = await answer(caller, catalog);
+    const answered = await answer(caller, catalog, context);
     const { status, body, headers = {} } = typeof answered === 'string' ? { status: 200, body: answered } : answered;
     const lastKnown = headersLastKnown(gateway, gateway.catalog(), caller, clientRequest);
     return { status, headers: { ...lastKnown, ...headers }, body };

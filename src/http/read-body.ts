@@ -130,6 +130,12 @@ export class RequestBody implements EqualWait {
     }
   }
 
+  /** Counts memory that the request needs besides what it sent. Throws overloaded. */
+  grow(bytes: number, owner: number): void {
+    this.#owner = owner;
+    this.#take(bytes);
+  }
+
   /** Releases the body's memory. Only the first call counts. */
   giveBack(): void {
     this.#inFlight.giveBack(this.#owner, this.#bytesTaken);

@@ -1,6 +1,8 @@
 // Reads a body of multipart/form-data: short fields into memory, files onto disk, no faster than the disk takes them.
 
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
+import { assert } from '../base/assert.ts';
+import { freeBytes } from '../base/sealed-chunks.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
@@ -67,6 +69,7 @@ export async function readForm(
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => {}); // awaited only while a piece or a file is
   const parser = await openParser(contentType, limits);
+  const chunks: Uint8Array[] = []; // of the body, in the order in which the parser passes their parts on
   const streams: BusboyFileStream[] = [];
   const writing: Promise<void>[] = [];
   let isOver = false;
@@ -74,7 +77,12 @@ export async function readForm(
     const content = await spool.create(owner);
     form.files.push({ ...file, content });
     if (isOver) return;
-    for await (const piece of stream) await content.write(piece);
+    for await (const piece of stream) {
+      await content.write(piece);
+      const place = chunks.findIndex(({ buffer }) => buffer === piece.buffer);
+      for (const chunk of chunks.splice(0, Math.max(place, 0))) freeBytes(chunk); // all of them were written
+    }
+    assert(content.bytes === stream.bytesRead, 'a file has every byte that arrived');
     if (stream.truncated)
       throw new TurnpikeError('body_too_large', `${file.field}: must not be larger than ${limits.fileBytesMax} bytes`);
     await content.finish();
@@ -97,7 +105,10 @@ export async function readForm(
     .on('error', (cause) => fail(wrongForm('body: is not a complete form', cause)));
   const inTime = <Value>(working: Promise<Value>) => Promise.race([working, failed]);
   try {
-    await receive((piece) => inTime(new Promise((resolve) => parser.write(piece, () => resolve()))));
+    await receive((chunk) => {
+      chunks.push(chunk);
+      return inTime(new Promise((resolve) => parser.write(chunk, () => resolve())));
+    });
     await inTime(new Promise<void>((resolve) => parser.on('finish', resolve).end()));
     await inTime(Promise.all(writing));
     return form;

@@ -20,6 +20,7 @@ export const logEvents = [
   'export_sent',
   'failure',
   'fields_left_out',
+  'files_removed',
   'hold_stuck',
   'holds_of_earlier_run_ended',
   'holds_of_gone_nodes_ended',

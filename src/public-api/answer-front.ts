@@ -58,10 +58,10 @@ interface Reading {
 /** The gateway reads the body of an authenticated request as a message. */
 function readAs(exchange: Exchange, front: Front, operation: Operation): Reading {
   requireJson(exchange.request.headers);
-  const clientRequest = exchange.open(async (received) => {
+  const clientRequest = exchange.open(async (received, change) => {
     const { query, headers, requestId, receivedAtMs, dependencies } = exchange;
     const asked = { operation, query, headers, requestId, receivedAtMs, clock: dependencies.clock };
-    const { request, answer } = await translateBody(front, received, asked);
+    const { request, answer } = await translateBody(front, received, asked, change);
     reading.answer = answer;
     return request;
   });

@@ -5,7 +5,8 @@ import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { ClientRequest, Reply } from '../gateway/gateway.ts';
+import type { Files } from '../files/files.ts';
+import type { answerCaller, ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { BodiesInFlight } from '../http/http.ts';
 import type { Spool } from '../spool/spool.ts';
 
@@ -17,6 +18,16 @@ export interface MessageGateway {
   getModel(clientRequest: ClientRequest, id: string): Promise<Reply>;
   getKey(clientRequest: ClientRequest): Promise<Reply>;
   getUsage(clientRequest: ClientRequest, requestId: string): Promise<Reply>;
+}
+
+/** Files, and the authentication of those who ask for them. */
+export interface FileEndpoints {
+  files: Files;
+  /** As the function of the gateway with this name. */
+  answerCaller<Body>(
+    clientRequest: ClientRequest,
+    answer: Parameters<typeof answerCaller<Body>>[2],
+  ): ReturnType<typeof answerCaller<Body>>;
 }
 
 /** Sign-in of coding agents, and what they ask beside messages. */
@@ -52,6 +63,8 @@ export interface PublicDependencies {
   messages: MessageGateway;
   /** Absent: coding agents cannot sign in. */
   agents?: AgentEndpoints;
+  /** Absent: clients cannot store files. */
+  files?: FileEndpoints;
   bodies: BodiesInFlight;
   /** Files of forms while their request runs. */
   spool: Spool;

@@ -98,6 +98,10 @@ export class Exchange {
     );
   }
 
+  growBody(bytes: number, accountId: number): void {
+    this.#body?.grow(bytes, accountId);
+  }
+
   expect(kind: 'stream' | 'slow-json' | 'end'): void {
     if (kind === 'stream') this.#setIdle(bounds.streamIdleSecondsMax);
     else this.#setIdle(kind === 'slow-json' ? 0 : bounds.keepAliveIdleSecondsMax);

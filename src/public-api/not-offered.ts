@@ -19,7 +19,6 @@ interface NotOffered {
 }
 
 const STORED = 'send the whole conversation with each request';
-const CONTENT = 'send the content in the message';
 
 /** The first that matches a path decides. */
 export const NOT_OFFERED: readonly NotOffered[] = [
@@ -53,7 +52,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     paths: ['/v1/agents', '/v1/environments', '/v1/sessions', '/v1/vaults'],
   },
   { feature: 'Prompt tools are', vendor: 'messages', paths: ['/v1/experimental'] },
-  { feature: 'Files are', vendor: 'shared', paths: ['/v1/files', '/v1/uploads'], instead: CONTENT },
+  { feature: 'Uploads in parts are', vendor: 'openai', paths: ['/v1/uploads'], instead: 'use /v1/files' },
   { feature: 'Skills are', vendor: 'shared', paths: ['/v1/skills'] },
   {
     feature: 'The vendor’s administration is',

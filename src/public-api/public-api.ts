@@ -1,7 +1,7 @@
 // The door of the public API: turns HTTP requests into client requests for the gateway, and replies into responses.
 
 import { asTurnpikeError, TurnpikeError, withVendorStatus } from '../errors.ts';
-import { findFront, frontOf, OPENAI_RATE_HEADERS, openAiRateHeaders } from '../fronts/fronts.ts';
+import { findFront, frontOf, OPENAI_RATE_HEADERS, openAiFiles, openAiRateHeaders } from '../fronts/fronts.ts';
 import {
   allowOrigin,
   type Connection,
@@ -20,7 +20,7 @@ import type { PublicDependencies } from './dependencies.ts';
 import type { EncodedReply } from './encode-reply.ts';
 import { Exchange } from './exchange.ts';
 import { describeMissing, shortenPath, type Vendor } from './not-offered.ts';
-import { allowedMethods, findRoute, type Handle, isForModels, normalPath, takesMethod } from './routes.ts';
+import { allowedMethods, findRoute, type Handle, handlerOf, isForModels, normalPath } from './routes.ts';
 
 export type { AgentEndpoints, Answered, PublicDependencies } from './dependencies.ts';
 
@@ -47,11 +47,14 @@ export function handlePublic(
 
 function answerCall(exchange: Exchange, method: string): ReturnType<Handle> {
   const route = findRoute(exchange.path, exchange);
-  exchange.front = route === null ? findFront(normalPath(exchange.path), exchange) : route.front;
+  if (route === null) exchange.front = findFront(normalPath(exchange.path), exchange);
+  else if (route.front !== 'sender') exchange.front = route.front;
+  else exchange.front = senderOf(exchange) === 'openai' ? openAiFiles : null;
   const fault = findHeadFault(exchange.request.headers);
   if (fault !== null) throw new TurnpikeError('invalid_request', fault);
   if (route === null) throw missing(exchange);
-  if (!takesMethod(route, method)) {
+  const handle = handlerOf(route, method);
+  if (handle === null) {
     if (exchange.request.headers.get('upgrade')?.toLowerCase() === 'websocket')
       throw new TurnpikeError('websocket_unsupported', `${shortenPath(exchange.path)} does not accept WebSockets.`, {
         headers: { upgrade: 'HTTP/1.1' },
@@ -60,7 +63,7 @@ function answerCall(exchange: Exchange, method: string): ReturnType<Handle> {
       headers: { allow: allowedMethods(route) },
     });
   }
-  return route.handle(exchange);
+  return handle(exchange);
 }
 
 /** Sets the front of the error's format, too. */

@@ -69,6 +69,10 @@ export class PublicRequest implements ClientRequest {
     return this.#exchange.readBody(bytesMax, accountId);
   }
 
+  growBody(bytes: number, accountId: number): void {
+    this.#exchange.growBody(bytes, accountId);
+  }
+
   expect(kind: 'stream' | 'slow-json' | 'end'): void {
     this.#exchange.expect(kind);
   }

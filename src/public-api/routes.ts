@@ -17,12 +17,15 @@ import { answerFront } from './answer-front.ts';
 import type { MessageGateway } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
+import { deleteFile, getFile, getFileContent, listFiles, postFile } from './file-routes.ts';
 import { requireJson } from './require-json.ts';
 
 const MODELS_PATH = '/v1/models/';
 const USAGE_PATH = '/v1/usage/';
+const FILES_PATH = '/v1/files/';
+const CONTENT_END = /\/content$/;
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models)(?:\/|$)/;
+const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
@@ -113,16 +116,19 @@ function encode(answered: Reply | TurnpikeError): Handled {
   return answered instanceof TurnpikeError ? answered : encodeReply(answered, null);
 }
 
-/** Methods of a path. GET also answers HEAD. */
 interface Route {
-  method: 'GET' | 'POST';
-  handle: Handle;
-  /** null: the Messages protocol. */
-  front: Front | null;
+  /** By method. GET also answers HEAD. */
+  handlers: ReadonlyMap<string, Handle>;
+  /** null: the Messages protocol. `sender`: the client decides, because protocols share the path. */
+  front: Front | null | 'sender';
 }
 
-const get = (handle: Handle): Route => ({ method: 'GET', handle, front: null });
-const post = (handle: Handle): Route => ({ method: 'POST', handle, front: null });
+const get = (handle: Handle): Route => ({ handlers: new Map([['GET', handle]]), front: null });
+const post = (handle: Handle): Route => ({ handlers: new Map([['POST', handle]]), front: null });
+const shared = (handlers: Readonly<Record<string, Handle>>): Route => ({
+  handlers: new Map(Object.entries(handlers)),
+  front: 'sender',
+});
 
 const showRoot = constant({ name: 'turnpike', messages: '/v1/messages' });
 
@@ -133,6 +139,7 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages', post(askJson('submitMessage'))],
   ['/v1/messages/count_tokens', post(askJson('countTokens'))],
   ['/v1/models', listOfModels],
+  ['/v1/files', shared({ GET: listFiles, POST: postFile })],
   ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],
@@ -149,6 +156,16 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/logs', post(postTelemetry('logs'))],
   ['/v1/traces', post(postTelemetry('traces'))],
 ]);
+const fileContent = shared({ GET: (exchange) => getFileContent(exchange, fileIdOf(exchange.path)) });
+const oneFile = shared({
+  GET: (exchange) => getFile(exchange, fileIdOf(exchange.path)),
+  DELETE: (exchange) => deleteFile(exchange, fileIdOf(exchange.path)),
+});
+
+function fileIdOf(path: string): string {
+  return restOf(path, FILES_PATH).replace(CONTENT_END, '');
+}
+
 const routesOfOne: readonly [beginning: string, route: Route][] = [
   [MODELS_PATH, get(askAbout(MODELS_PATH, (messages, request, id) => messages.getModel(request, id)))],
   [USAGE_PATH, get(askAbout(USAGE_PATH, (messages, request, requestId) => messages.getUsage(request, requestId)))],
@@ -161,26 +178,32 @@ export function findRoute(path: string, head: RequestHead): Route | null {
   const normal = normalPath(path);
   const front = findFront(normal, head);
   if (front !== null) return routeOfFront(normal, front);
+  if (normal.startsWith(FILES_PATH)) return CONTENT_END.test(normal) ? fileContent : oneFile;
   return routes.get(normal) ?? routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ?? null;
 }
 
 function routeOfFront(path: string, front: Front): Route | null {
   const operation = front.findOperation(decodePath(path));
   if (operation === null) return null;
-  return { method: METHODS[operation.asks], handle: (exchange) => answerFront(exchange, front, operation), front };
+  const handle: Handle = (exchange) => answerFront(exchange, front, operation);
+  return { handlers: new Map([[METHODS[operation.asks], handle]]), front };
 }
 
-const METHODS: Readonly<Record<Operation['asks'], Route['method']>> = {
+const METHODS: Readonly<Record<Operation['asks'], 'GET' | 'POST'>> = {
   message: 'POST',
   count: 'POST',
   models: 'GET',
   model: 'GET',
 };
 
-export function takesMethod(route: Route, method: string): boolean {
-  return method === route.method || (method === 'HEAD' && route.method === 'GET');
+/** null: the path does not take the method. */
+export function handlerOf({ handlers }: Route, method: string): Handle | null {
+  return handlers.get(method === 'HEAD' ? 'GET' : method) ?? null;
 }
 
-export function allowedMethods(route: Route): string {
-  return route.method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS';
+export function allowedMethods({ handlers }: Route): string {
+  return [...handlers.keys()]
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .concat('OPTIONS')
+    .join(', ');
 }

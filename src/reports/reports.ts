@@ -54,6 +54,7 @@ export {
   recordGroupings,
   type TagFilter,
   type TopGroups,
+  type TopParts,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,

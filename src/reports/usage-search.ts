@@ -2,6 +2,7 @@
 
 import type { Nano } from '../base/money.ts';
 import type { Outcome, StoredUsageRecord } from '../ledger/ledger.ts';
+import type { Serves } from '../wire/wire.ts';
 import type { TagFilter } from './usage-totals.ts';
 
 export interface UsagePage {
@@ -38,6 +39,7 @@ export interface UsageFilter {
   provider: string | null;
   group: string | null;
   isStream: boolean | null;
+  endpoint: Serves | null;
   costMin: Nano | null;
   tag: TagFilter | null;
   /** Has an index. */
@@ -55,6 +57,7 @@ export const NO_FILTER: UsageFilter = Object.freeze({
   provider: null,
   group: null,
   isStream: null,
+  endpoint: null,
   costMin: null,
   tag: null,
   session: null,

@@ -115,8 +115,15 @@ export async function gatherTotals(
   return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
-/** Like gatherTotals, for parts with account, key and model: each part counts once in every list. */
-export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'>): Promise<TopUsage> {
+/** Parts that count in one list only: together, those of each list are the same usage. */
+export type TopParts = Readonly<Record<'model' | 'key' | 'account', Runs>>;
+
+/** Like gatherTotals, for parts with account, key and model: each part counts once in every list. Those of `apart` are read after them. */
+export async function gatherTop(
+  runs: Runs,
+  { limit }: Pick<TopQuestion, 'limit'>,
+  apart: TopParts | null = null,
+): Promise<TopUsage> {
   const [models, keys, accounts] = [new Groups('model'), new Groups('key'), new Groups('account')];
   const whole = emptyTotal();
   // Each run repeats the totals of a key and model: they are merged first.
@@ -131,6 +138,15 @@ export async function gatherTop(runs: Runs, { limit }: Pick<TopQuestion, 'limit'
   for (const one of ofKeys.values()) {
     addTo(whole, one);
     for (const groups of [models, keys, accounts]) groups.add(one);
+  }
+  if (apart !== null) {
+    for await (const parts of apart.model) for (const part of parts) models.add(part);
+    for await (const parts of apart.key) for (const part of parts) keys.add(part);
+    for await (const parts of apart.account)
+      for (const part of parts) {
+        addTo(whole, part);
+        accounts.add(part);
+      }
   }
   const top = (of: Groups): TopGroups => {
     const rows = of.first('cost');

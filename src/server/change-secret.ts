@@ -15,16 +15,24 @@ import { type InstallationStore, isUnderPreviousSecret, SECRET_PROOF, type Vault
 import { type SecretChange, writeSecretChange } from '../storage/storage.ts';
 import type { OpenStore } from './open-store.ts';
 
-const SIGN_IN_SECRET = 'sign_in_secret';
-const SIGN_IN_CONTEXT = `installation:${SIGN_IN_SECRET}`;
+/** Secrets of the installation that are sealed with its present one: what is under them stays as it is when that changes. */
+const INNER_SECRETS = ['sign_in_secret', 'files_secret'] as const;
 const BYTES = 32;
 
+function contextOf(name: string): string {
+  return `installation:${name}`;
+}
+
 /** Creates it at the first start. Must not run on two nodes at once. Throws store_unavailable, SealBroken. */
-export async function openSignInSecret(store: InstallationStore, vault: Vault): Promise<string> {
-  const kept = await store.readInstallation(SIGN_IN_SECRET);
-  if (kept !== null) return vault.open(kept, SIGN_IN_CONTEXT);
+export async function openInnerSecret(
+  store: InstallationStore,
+  vault: Vault,
+  name: (typeof INNER_SECRETS)[number],
+): Promise<string> {
+  const kept = await store.readInstallation(name);
+  if (kept !== null) return vault.open(kept, contextOf(name));
   const made = randomBytes(BYTES).toString('base64url');
-  await store.writeInstallation(SIGN_IN_SECRET, vault.seal(made, SIGN_IN_CONTEXT));
+  await store.writeInstallation(name, vault.seal(made, contextOf(name)));
   return made;
 }
 
@@ -83,17 +91,18 @@ async function resealAll(
   const billSources = (await stores.bills.listBillSources()).filter(
     (source) => source.sealed !== null && isLeft(source.sealed, billSourceContext(source)),
   );
-  const kept = await stores.installation.readInstallation(SIGN_IN_SECRET);
-  const signIn = kept !== null && isLeft(kept, SIGN_IN_CONTEXT) ? kept : null;
+  const inner: FormerSeals['inner'] = [];
+  for (const name of INNER_SECRETS) {
+    const kept = await stores.installation.readInstallation(name);
+    if (kept !== null && isLeft(kept, contextOf(name))) inner.push({ name, kept });
+  }
   if (
     !isUnderPrevious &&
-    documents.length + creations.length + mails.length + destinations.length + exports.length + billSources.length ===
-      0 &&
-    signIn === null
+    [documents, creations, mails, destinations, exports, billSources, inner].every((left) => left.length === 0)
   )
     return;
   const replaces = isUnderPrevious ? previous.proof : vault.proof;
-  const change = sealed(vault, { documents, creations, mails, destinations, exports, billSources, signIn }, replaces);
+  const change = sealed(vault, { documents, creations, mails, destinations, exports, billSources, inner }, replaces);
   const since = epoch === null ? null : ({ epoch, account: 'any' } as const);
   await writeSecretChange(ledger, change, {
     ...auditContextOf(vault, previous, isUnderPrevious, clock.nowMs()),
@@ -122,19 +131,17 @@ interface FormerSeals {
   destinations: readonly Destination[];
   exports: readonly ExportSchedule[];
   billSources: readonly BillSource[];
-  /** The sealed secret of sign-in; null if it is sealed with the present secret, or does not exist. */
-  signIn: string | null;
+  inner: { name: string; kept: string }[];
 }
 
 function sealed(
   vault: Vault,
-  { documents, creations, mails, destinations, exports, billSources, signIn }: FormerSeals,
+  { documents, creations, mails, destinations, exports, billSources, inner }: FormerSeals,
   replaces: string,
 ): SecretChange {
   const reseal = (text: string, context: string) => vault.seal(vault.open(text, context), context);
   return {
-    resealed:
-      signIn === null ? [] : [{ name: SIGN_IN_SECRET, value: reseal(signIn, SIGN_IN_CONTEXT), replaces: signIn }],
+    resealed: inner.map(({ name, kept }) => ({ name, value: reseal(kept, contextOf(name)), replaces: kept })),
     documents: documents.map((entry) => resealDocument(entry, vault)).filter((entry) => entry !== null),
     creations: creations.map((creation) => {
       return { ...creation, secretSealed: reseal(creation.secretSealed ?? '', creationContext(creation)) };

@@ -28,8 +28,10 @@ import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { type Catalog, type CatalogHolder, groupsInPolicies, type Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, callsThroughProxy } from '../config/config.ts';
+import { Files } from '../files/files.ts';
 import {
   AdmissionQueue,
+  answerCaller,
   Conversations,
   capabilitiesOf,
   countTokens,
@@ -61,7 +63,7 @@ import { adminLine, auditLine, describeFailure, watchEventLoop } from '../observ
 import { updatePlans } from '../payments/payments.ts';
 import { canConnect, probeProvider, providerKinds, readOffer } from '../providers/providers.ts';
 import type { AgentEndpoints, PublicDependencies } from '../public-api/public-api.ts';
-import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
+import { hashSecret, openVault, type SecretHashes } from '../secrets/secrets.ts';
 import {
   type Admission,
   type ConsoleAnswered,
@@ -81,6 +83,7 @@ import { auditRows, spreadCut } from '../storage/storage.ts';
 import { workerScript } from '../threads/threads.ts';
 import { Tokenizer, TokenizerThread } from '../tokenizer/tokenizer.ts';
 import { Estimates, type SampleStore } from '../usage/usage.ts';
+import { openInnerSecret } from './change-secret.ts';
 import type { CatalogReader } from './follow-nodes.ts';
 import { type Observers, reportAnswer, reportInternalFailure, reportMessage, reportModelList } from './observe.ts';
 import type { OpenStore } from './open-store.ts';
@@ -117,7 +120,23 @@ function openTokenizer({ log, metrics }: Observers, closing: Closing): Tokenizer
   return tokenizer;
 }
 
+/** The keys of files are sealed under a secret of their own. */
+async function openFiles(
+  { files: place }: Config,
+  { stores, clock, vault: outer }: OpenStore,
+  holder: Pick<CatalogHolder, 'current'>,
+): Promise<Files> {
+  const limits = () => {
+    const { filesMax, filesBytesMax } = holder.current.settings;
+    return { files: filesMax, bytes: filesBytesMax };
+  };
+  const secret = await openInnerSecret(stores.installation, outer, 'files_secret');
+  const vault = openVault(Buffer.from(secret, 'base64url'));
+  return new Files({ store: stores.files, place, vault, limits, nowMs: clock.nowMs });
+}
+
 interface GatewayParts {
+  config: Config;
   store: OpenStore;
   hashesOf: SecretHashes;
   holder: CatalogHolder;
@@ -127,7 +146,7 @@ interface GatewayParts {
 }
 
 export async function makeGateway(
-  { store, hashesOf, holder, recharges, observers, clock }: GatewayParts,
+  { config, store, hashesOf, holder, recharges, observers, clock }: GatewayParts,
   closing: Closing,
 ): Promise<Gateway> {
   const { vault, stores, ledger } = store;
@@ -150,6 +169,7 @@ export async function makeGateway(
     counting: new PromptCounts(),
     admissions: new AdmissionQueue(),
     recharges,
+    files: await openFiles(config, store, holder),
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds((failure) => reportInternalFailure(observers, 'stream_hold', failure)),
     estimates: await openEstimates(stores.samples, observers, closing),
@@ -420,6 +440,12 @@ export function makePublic(
       getUsage: (clientRequest, requestId) => getUsage(gateway, clientRequest, requestId),
     },
     agents,
+    ...(gateway.files && {
+      files: {
+        files: gateway.files,
+        answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer),
+      },
+    }),
     bodies: new BodiesInFlight(() => settings().shedBodyBytes),
     spool: new Spool(join(config.dataDirectory, 'spool')),
     load: { loopDelayMs: () => loopDelay.standingMs, openMessages: () => gateway.slots.taken },

@@ -105,6 +105,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
       { name: 'prices', everyMs: bounds.pricesWatchedMs, run: () => watchPrices({ stores, catalog, clock }) },
       { name: 'plans', everyMs: bounds.plansWatchedMs, run: (signal) => watchPlans({ ...plans, signal }) },
       { name: 'exports', everyMs: bounds.exportsEveryMs, run: (signal) => runExports(exports, signal) },
+      { name: 'files', firstAfterMs: 0, everyMs: bounds.filesSweptMs, run: (signal) => sweepFiles(parts, signal) },
       { name: 'provider bills', everyMs: bounds.billsEveryMs, run: (signal) => fetchBills(billing, signal) },
       ...paymentJobs(payments, log),
     ],
@@ -118,6 +119,11 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     clearInterval(timer);
     await stopJobs();
   };
+}
+
+async function sweepFiles({ gateway, log }: EventParts, signal: AbortSignal): Promise<void> {
+  const files = (await gateway.files?.sweep(signal)) ?? 0;
+  if (files > 0) log.writeEvent('files_removed', { files });
 }
 
 function exportParts({ store, holder, clock, log, mailer }: EventParts, leadership: Leadership): ExportJobParts {

@@ -59,12 +59,12 @@ export class SpooledFile implements AsyncDisposable {
     if (this.#room.take(this.#owner, piece.byteLength, this.bytes) !== null)
       throw overloaded('The service is receiving more files than it can store for a moment. Try again later.');
     this.bytes += piece.byteLength;
-    for (const sealed of this.#sealer.take(piece)) await onDisk(this.#handle.writeFile(sealed));
+    for (const sealed of this.#sealer.take(piece)) await onDisk(writeAll(this.#handle, sealed));
   }
 
   /** Writes the end, durably. */
   async finish(): Promise<void> {
-    await onDisk(this.#handle.writeFile(this.#sealer.end()));
+    await onDisk(writeAll(this.#handle, this.#sealer.end()));
     await onDisk(this.#handle.sync());
     await this.#close();
   }
@@ -92,6 +92,12 @@ export class SpooledFile implements AsyncDisposable {
     this.#isOpen = false;
     await this.#handle.close();
   }
+}
+
+/** A write may take only the beginning. */
+async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.byteLength; )
+    written += (await handle.write(bytes, written, bytes.byteLength - written)).bytesWritten;
 }
 
 async function onDisk<Value>(working: Promise<Value>): Promise<Value> {

@@ -14,6 +14,7 @@ import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type ExportRow, exportStatements } from './export-rows.ts';
+import { type FileRow, fileStatement } from './file-rows.ts';
 import { type IncidentRow, incidentStatement } from './incident-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
 import { paymentStatement } from './payment-rows.ts';
@@ -65,6 +66,7 @@ export type CoCommittedRow =
   | TrafficRow
   | BillRow
   | IncidentRow
+  | FileRow
   | ScimRow
   | ViewRow;
 
@@ -159,6 +161,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   provider_bill_sources: billStatement,
   provider_bills: billStatement,
   incidents: incidentStatement,
+  files: fileStatement,
   saved_views: viewStatement,
 };
 

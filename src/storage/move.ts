@@ -58,6 +58,7 @@ export const movedTables = [
   'provider_bill_sources',
   'provider_bills',
   'incidents',
+  'files',
   'agent_grants',
   'agent_keys',
   'device_codes',
@@ -75,6 +76,9 @@ export const leftTables: readonly string[] = [
   'rolled_days',
   'untagged_totals',
   'tag_totals',
+  'model_totals',
+  'account_totals',
+  'key_totals',
 ];
 
 /** A snapshot of the tables to copy. */

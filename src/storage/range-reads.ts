@@ -13,6 +13,7 @@ import {
   gatherTotals,
   NO_FILTER,
   type RecordGrouping,
+  type TopParts,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,
@@ -22,7 +23,7 @@ import {
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
-import { type DayReads, groupColumns, groupingsOf, readTotal } from './totals-reads.ts';
+import { type DayReads, groupColumns, groupingsOf, isApart, readTotal } from './totals-reads.ts';
 import { detailPaths } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
@@ -125,11 +126,21 @@ export interface RangeReads {
   /** The records before it are no longer stored; 0 if all are. */
   retainedSince(): Promise<number>;
   /** Totals by group. Days of records and of totals have their `dayMs` where days are grouped by. */
-  readRange(question: RangeQuestion, groupings: readonly TotalsGrouping[]): RangeTotals;
+  readRange(
+    question: RangeQuestion,
+    groupings: readonly TotalsGrouping[],
+    /** Reads the whole days, if it does so in another way. */
+    readWhole?: (question: RangeQuestion) => AsyncIterable<UsageTotal[]> | Iterable<UsageTotal[]>,
+  ): RangeTotals;
+  topDays: DayReads['topDays'];
 }
 
 /** Records of the days that the times divide are read here, whole days by `readDays`. */
-export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: SearchLimits = SUMMARY_LIMITS): RangeReads {
+export function rangeReads(
+  on: SqlReader,
+  { readDays, topDays }: DayReads,
+  limits: SearchLimits = SUMMARY_LIMITS,
+): RangeReads {
   const scopeOf = usageScopes(on);
   const readRetained = on.prepare<{ value: string }>('SELECT value FROM installation WHERE name = $1');
   const retainedSince = async () => {
@@ -142,7 +153,8 @@ export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: Search
   });
   return {
     retainedSince,
-    readRange(question, groupings) {
+    topDays,
+    readRange(question, groupings, readWhole = (whole) => readDays(whole, groupings)) {
       const { days, edges } = divideRange(question);
       const of = {
         ...NO_FILTER,
@@ -169,7 +181,7 @@ export function rangeReads(on: SqlReader, { readDays }: DayReads, limits: Search
           if (end !== null) countedSinceMs = end[0];
           if (end !== null && isOfLastDay) return; // without its earlier records, the days before would leave a gap
         }
-        if (days !== null) yield* readDays({ ...question, ...days }, groupings);
+        if (days !== null) yield* readWhole({ ...question, ...days });
       };
       return { runs: read(), countedSinceMs: () => countedSinceMs };
     },
@@ -181,7 +193,7 @@ const NO_EDGES = { owners: [], retainedSinceMs: 0 };
 /** Totals between exact times, where the question asks for them. */
 export function exactTotals(
   { totalUsage, topUsage }: Pick<UsageStore, 'totalUsage' | 'topUsage'>,
-  { readRange }: RangeReads,
+  { readRange, topDays }: RangeReads,
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
   return {
     async totalUsage(question) {
@@ -191,8 +203,19 @@ export function exactTotals(
     },
     async topUsage(question) {
       if (question.isExact !== true) return topUsage(question);
-      const range = readRange(question, ['account', 'key', 'model']);
-      return { ...(await gatherTop(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+      const groupings = ['account', 'key', 'model'] as const;
+      if (!isApart(question)) {
+        const range = readRange(question, groupings);
+        return { ...(await gatherTop(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+      }
+      let whole: TopParts = { model: [], key: [], account: [] };
+      const range = readRange(question, groupings, (days) => {
+        whole = topDays(days);
+        return [];
+      });
+      const edges: UsageTotal[][] = [];
+      for await (const run of range.runs) edges.push(run);
+      return { ...(await gatherTop(edges, question, whole)), countedSinceMs: range.countedSinceMs() };
     },
   };
 }

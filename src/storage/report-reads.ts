@@ -22,8 +22,8 @@ import { usageRankings, usageSearches } from './usage-searches.ts';
 
 /** All of them over one reader. The month of an account is read in a way of its own. */
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
-  const { readDays, firstDay, ...ofDays } = totalsReads(on);
-  const days = { readDays, firstDay };
+  const { readDays, topDays, firstDay, ...ofDays } = totalsReads(on);
+  const days = { readDays, topDays, firstDay };
   const totals = exactTotals(ofDays, rangeReads(on, days));
   return {
     ...usageLists(on),

@@ -16,7 +16,9 @@ export type TotalsColumn =
   | 'tag_set';
 
 export interface TotalsTable {
-  name: 'daily_totals' | 'untagged_totals' | 'tag_totals';
+  name: 'daily_totals' | 'untagged_totals' | 'tag_totals' | 'model_totals' | 'account_totals' | 'key_totals';
+  /** A trigger adds them up from the untagged totals when their day is rolled up. */
+  isByTrigger?: boolean;
   /** In the order of the primary key. */
   columns: readonly TotalsColumn[];
   indexes: Partial<Record<'account_id' | 'key_id', string>>;
@@ -30,6 +32,19 @@ export const dailyTotals: TotalsTable = {
 
 /** The smallest first. */
 export const coarserTotals: readonly TotalsTable[] = [
+  { name: 'model_totals', isByTrigger: true, columns: ['day_ms', 'model', 'provider', 'group_name'], indexes: {} },
+  {
+    name: 'account_totals',
+    isByTrigger: true,
+    columns: ['day_ms', 'account_id'],
+    indexes: { account_id: 'account_totals_of_account' },
+  },
+  {
+    name: 'key_totals',
+    isByTrigger: true,
+    columns: ['day_ms', 'account_id', 'key_id', 'person_id'],
+    indexes: { account_id: 'key_totals_of_account', key_id: 'key_totals_of_key' },
+  },
   {
     name: 'untagged_totals',
     columns: ['day_ms', 'account_id', 'key_id', 'model', 'provider', 'group_name', 'person_id'],

@@ -37,6 +37,7 @@ import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { exportReads } from './export-rows.ts';
+import { fileReads } from './file-rows.ts';
 import { incidentReads } from './incident-rows.ts';
 import { keysOfActor } from './keys-of-actor.ts';
 import { mailReads } from './mail-rows.ts';
@@ -174,6 +175,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...codeReads(on),
     ...billReads(on),
     ...incidentReads(on),
+    ...fileReads(on),
     ...agentReads(on),
     ...viewReads(on),
     ...eventShortReads(on),

@@ -23,6 +23,7 @@ import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import { type LimitScope, limitScopes } from '../errors.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
+import type { FileStatus } from '../files/files.ts';
 import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import {
   type AccountRow,
@@ -664,6 +665,7 @@ const storedTexts = [
     ['export_runs', "export_id || ' ' || period_ms", 'status'],
     words('pending', 'done', 'failed'),
   ),
+  storedWords<FileStatus>(['files', 'id', 'status'], words('pending', 'stored', 'deleted')),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),
 ] as const;

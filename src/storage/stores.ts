@@ -20,6 +20,7 @@ import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/del
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { ExportStore } from '../exports/exports.ts';
+import type { FileStore } from '../files/files.ts';
 import type { IncidentStore } from '../incidents/incidents.ts';
 import {
   type AnswerStore,
@@ -52,6 +53,7 @@ import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 import { type ExportReads, exportWrites } from './export-rows.ts';
+import { type FileReads, fileWrites } from './file-rows.ts';
 import { type IncidentReads, incidentWrites } from './incident-rows.ts';
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
@@ -118,6 +120,7 @@ export interface Stores {
   codes: CodeStore;
   bills: BillStore;
   incidents: IncidentStore;
+  files: FileStore;
   agents: AgentStore;
   savedViews: SavedViewStore;
   events: EventStore;
@@ -155,6 +158,7 @@ export type ShortReads = AccessReads &
   CodeReads &
   BillReads &
   IncidentReads &
+  FileReads &
   AgentReads &
   ViewReads &
   Pick<CatalogStore, 'loadCatalog'> &
@@ -197,6 +201,7 @@ export function assembleStores(
     codes: { ...all, ...codeWrites(gate) },
     bills: { ...all, ...billWrites(gate) },
     incidents: { ...all, ...incidentWrites(gate) },
+    files: { ...all, ...fileWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
     savedViews: { ...all, ...viewWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },

@@ -7,6 +7,7 @@ import { TurnpikeError } from '../errors.ts';
 import {
   gatherTop,
   gatherTotals,
+  type TopParts,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,
@@ -116,6 +117,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 export interface DayReads {
   /** The first day with totals of the owner; null without one. */
   firstDay(owner: ScopeOwner): Promise<number | null>;
+  /** Totals of whole days for each list of what used most, of which each is in a table that is smaller than one for all. */
+  topDays(question: TopQuestion): TopParts;
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
@@ -137,17 +140,33 @@ export function totalsReads(
     const parts = await divideDays(on, columnsRead(question, owners[0] ?? null), firstMs, question.untilMs ?? LAST);
     for (const owner of owners) for (const part of parts) yield* readRuns(on, owner, question, part, ofOne);
   };
+  const readDays: DayReads['readDays'] = (question, groupings) =>
+    readScope(question, { ...question, columns: columnsOf(groupings) });
+  const topDays = (question: TopQuestion): TopParts => ({
+    model: readDays(question, ['model']),
+    key: readDays(question, ['key']),
+    account: readDays(question, ['account']),
+  });
   return {
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
-    topUsage: (question) => gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    topUsage: (question) =>
+      isApart(question)
+        ? gatherTop([], question, topDays(question))
+        : gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
     async firstDay(owner) {
       const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
       const first = await lastOfRun(on, owner, { table: dailyTotals, after, upTo: [LAST] }, 1);
       return first === null ? null : (first.day_ms as number);
     },
-    readDays: (question, groupings) => readScope(question, { ...question, columns: columnsOf(groupings) }),
+    readDays,
+    topDays,
   };
+}
+
+/** Whether the lists of what used most are read apart: a filter would need a table that has the columns of all. */
+export function isApart({ model, group = null, tag = null }: TopQuestion): boolean {
+  return model === null && group === null && tag === null;
 }
 
 export function groupingsOf({ groupBy, thenBy = [] }: Pick<TotalsQuestion, 'groupBy' | 'thenBy'>): TotalsGrouping[] {

@@ -261,4 +261,5 @@ export const detailPaths = {
   errorCode: ['others', 10, 0],
   tags: ['others', 11],
   agent: ['others', 12],
+  endpoint: ['use', 0],
 } as const;

@@ -75,7 +75,7 @@ export function filterConditions(
   filter: UsageFilter & Pick<UsagePage, 'outcome'>,
   owners: readonly ScopeOwner[],
 ): string[] {
-  const { model, modelPart, isCompleted, status, errorCode, provider, isStream, costMin } = filter;
+  const { model, modelPart, isCompleted, status, errorCode, provider, isStream, costMin, endpoint } = filter;
   const conditions = filter.session === null ? [] : sessionConditions(bindings, filter, owners);
   conditions.push(...attributionConditions(on, bindings, filter));
   if (model !== null) conditions.push(`r.model = ${bindings.add(model)}`);
@@ -88,6 +88,10 @@ export function filterConditions(
     conditions.push(`${on.jsonText('r.details', detailPaths.provider)} = ${bindings.add(provider)}`);
   if (filter.group !== null) conditions.push(`r.group_name = ${bindings.add(filter.group)}`);
   if (isStream !== null) conditions.push(`${on.jsonNumber('r.details', detailPaths.stream)} = ${isStream ? 1 : 0}`);
+  if (endpoint !== null) {
+    const use = on.jsonText('r.details', detailPaths.endpoint);
+    conditions.push(endpoint === 'messages' ? `${use} IS NULL` : `${use} = ${bindings.add(endpoint)}`);
+  }
   if (errorCode !== null)
     conditions.push(`${on.jsonText('r.details', detailPaths.errorCode)} = ${bindings.add(errorCode)}`);
   return conditions;

@@ -154,10 +154,15 @@ function sized(text: string, bytesReceived: number | null): Pick<MessageRequest,
   return { text, bytes: text.length === bytesReceived ? bytesReceived : Buffer.byteLength(text) };
 }
 
-/** Like parseMessageRequest, yielding to the event loop between the steps of a long body. */
-export async function parseInTurns(received: ReceivedBody): Promise<MessageRequest> {
-  const text = await decodeBody(received);
-  const size = sized(text, sizeOf(received));
+/** Like parseMessageRequest, yielding to the event loop between the steps of a long body. `change` makes the text that is read. */
+export async function parseInTurns(
+  received: ReceivedBody,
+  change?: (text: string) => string | Promise<string>,
+): Promise<MessageRequest> {
+  const sent = await decodeBody(received);
+  const changed = change?.(sent) ?? sent;
+  const text = typeof changed === 'string' ? changed : await changed;
+  const size = sized(text, text === sent ? sizeOf(received) : null);
   const isInTurns = isLong(size.bytes);
   if (isInTurns) await ownTurn();
   const members = scanJson(text);

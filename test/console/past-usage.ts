@@ -26,6 +26,6 @@ export async function createPastUsage(): Promise<string> {
         await turnpike.admin('POST', '/keys', { account: id, name: key, quota: '2500.00', quota_period: 'month' });
     }
   }
-  fillUsage(databasePath(directory), RECORDS_MAX, Date.now(), DAYS, weeklyCourse);
+  fillUsage(databasePath(directory), RECORDS_MAX, Date.now(), { days: DAYS, course: weeklyCourse });
   return directory;
 }

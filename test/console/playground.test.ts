@@ -271,7 +271,7 @@ test.skipIf(chromium === null)('a response is shown as Markdown, and its code ca
   expect(visitor.problems).toEqual([]);
 });
 
-test.skipIf(chromium === null)('only the playground loads the Markdown parser', async () => {
+test.skipIf(chromium === null)('only a response loads the Markdown parser', async () => {
   await using visitor = await opened.visit('owner');
   const { page } = visitor;
   const withParser: string[] = [];
@@ -284,6 +284,8 @@ test.skipIf(chromium === null)('only the playground loads the Markdown parser', 
   expect(withParser).toEqual([]);
   await visitor.goTo('/playground');
   await page.getByLabel('Your message').waitFor();
+  expect(withParser).toEqual([]);
+  await ask(page, 'Hello');
   expect(withParser).toHaveLength(1);
 });
 

@@ -245,7 +245,7 @@ describe.skipIf(cannotStartPostgres)('a start under the role of a node', () => {
     await runOn(database.url, 'CREATE ROLE nobody_yet LOGIN');
     const url = database.url.replace('turnpike@', 'nobody_yet@');
     const refusal = await refusalOf(prepareDatabase(url));
-    expect(refusal).toMatch(/lacks USAGE on the schema sign_in, SELECT on carried_credits, .* and \d+ more: run/);
+    expect(refusal).toMatch(/lacks USAGE on the schema sign_in, SELECT on account_totals, .* and \d+ more: run/);
     expect(refusal.match(/ on /g)).toHaveLength(bounds.rightsListedMax);
     expect(await refusalOf(examineTables(url))).toContain('the role "nobody_yet" lacks USAGE on the schema sign_in');
   });

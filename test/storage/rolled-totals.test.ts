@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config/config.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { totalsGroupings } from '../../src/reports/reports.ts';
-import { DAYS_TO_ROLL_UP } from '../../src/storage/rolled-totals.ts';
+import { coarserTotals, DAYS_TO_ROLL_UP } from '../../src/storage/rolled-totals.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { allTotals } from '../support/everything.ts';
 import { makeRandom } from '../support/random.ts';
@@ -111,7 +111,7 @@ test('reports are the same with coarser totals, during corrections of days that 
   };
   await changeDays(rolled);
   expect(checkLedger(sums()).faults).toEqual([]);
-  for (const table of ['untagged_totals', 'tag_totals']) {
+  for (const { name: table } of coarserTotals) {
     database.run(`UPDATE ${table} SET cost = cost + 1 WHERE day_ms = (SELECT MIN(day_ms) FROM rolled_days)`);
     expect(checkLedger(sums()).faults).toEqual([expect.stringContaining('are not the sums of its daily totals')]);
     database.run(`UPDATE ${table} SET cost = cost - 1 WHERE day_ms = (SELECT MIN(day_ms) FROM rolled_days)`);

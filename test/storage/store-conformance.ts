@@ -15,6 +15,7 @@ import { companyExportConformance } from './conformance/company-exports.ts';
 import { creditConformance } from './conformance/credits.ts';
 import { endingConformance } from './conformance/endings.ts';
 import { exportConformance } from './conformance/exports.ts';
+import { fileConformance } from './conformance/files.ts';
 import { incidentConformance } from './conformance/incidents.ts';
 import { journalConformance } from './conformance/journal.ts';
 import { leaseConformance, leaseOrderConformance } from './conformance/leases.ts';
@@ -74,6 +75,7 @@ export function describeStore(
     describe('saved views', () => savedViewConformance(open));
     describe('counts', () => trafficConformance(open));
     describe('keeps', () => incidentConformance(open));
+    describe('keeps', () => fileConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));

@@ -27,9 +27,17 @@ const SUMS = NAMES.map((name) => `SUM(${name})`).join(', ');
 const ROLLED = dropTables('rolled_days', 'untagged_totals', 'tag_totals');
 const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, tag_set';
 
+const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
+
 /** The latest first. */
 const undone: readonly Undone[] = [
-  onBoth(30, dropTables('saved_views')),
+  onBoth(32, dropTables('saved_views')),
+  {
+    version: 31,
+    sqlite: `DROP TRIGGER day_rolled_up; ${FURTHER}`,
+    postgres: `DROP FUNCTION day_rolled_up CASCADE; ${FURTHER}`,
+  },
+  onBoth(30, dropTables('files')),
   onBoth(29, dropColumns('refusals', 'scope')),
   {
     version: 28,

@@ -30,7 +30,8 @@ export async function storeVariables(dataDirectory: string): Promise<Record<stri
     databases.set(dataDirectory, makeDatabase());
   }
   const { nodeUrl } = await (databases.get(dataDirectory) as Promise<NodeDatabase>);
-  return { TURNPIKE_DATABASE_URL: nodeUrl, TURNPIKE_SECRET: SECRET };
+  const files = join(dataDirectory, 'files'); // as with SQLite
+  return { TURNPIKE_DATABASE_URL: nodeUrl, TURNPIKE_SECRET: SECRET, TURNPIKE_FILES: files };
 }
 
 /** The database of a data directory under the role that owns its tables; null over SQLite. */

@@ -1,6 +1,6 @@
 // Edits the members of an account that the user may change: its name, place, groups, limits, budgets of users and tags.
 
-import { Fieldset, MultiSelect, NativeSelect, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Fieldset, NativeSelect, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { budgetFaultNames, budgetFields, budgetOf, budgetValues } from '../../budgets.ts';
@@ -12,6 +12,7 @@ import { AmountField } from '../../parts/amount-field.tsx';
 import { BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { TagsField } from '../../parts/fields.tsx';
+import { MultiSelect, TagsInput } from '../../parts/later.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { useChange, useList } from '../../queries.ts';
 import { tagsOf, tagTexts } from '../../tags.ts';

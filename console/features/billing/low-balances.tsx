@@ -1,6 +1,6 @@
 // The amounts below which an account's users are notified.
 
-import { Stack, TagsInput } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
 import { amountOf } from '../../amounts.ts';
@@ -9,6 +9,7 @@ import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { formatExactMoney } from '../../money.ts';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { TagsInput } from '../../parts/later.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useChange } from '../../queries.ts';

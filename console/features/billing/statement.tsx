@@ -1,12 +1,13 @@
 // The monthly statement of an account, printable on A4, and as CSV.
 
-import { Autocomplete, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { useNames } from '../../names.ts';
 import { csvLine, saveFile } from '../../parts/csv-button.tsx';
+import { Autocomplete } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useMonth } from '../../parts/range.tsx';

@@ -1,12 +1,13 @@
 // Reviews a change of the catalog before it is saved. Saving plans the change again and asks for another review
 // if someone else changed the catalog in the meantime.
 
-import { Alert, Badge, Card, Code, Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { Alert, Badge, Card, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import type { CatalogChangeShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';

@@ -1,11 +1,11 @@
 // Batches of redemption codes. Operators create them here.
 
-import { Modal } from '@mantine/core';
 import { useState } from 'react';
 import type { CodeBatchShape, CreatedCodeBatchShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
 import { useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, statusColumn, timeColumn } from '../../parts/data-table.tsx';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton, pathOf } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';

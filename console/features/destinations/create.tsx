@@ -1,6 +1,6 @@
 // Creates a destination, and shows the secret of a webhook once.
 
-import { Autocomplete, Card, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { Card, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { CreatedDestinationShape, DestinationShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
@@ -9,6 +9,7 @@ import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
+import { Autocomplete } from '../../parts/later.tsx';
 import { ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';

@@ -1,6 +1,6 @@
 // Groups of the directory, with the account and role that each gives. Operators create, disable and enable them here.
 
-import { Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { NumberInput, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { DirectoryGroupShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
@@ -11,6 +11,7 @@ import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { useNames } from '../../names.ts';
 import { type Column, DataTable, statusColumn } from '../../parts/data-table.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { Modal, Select } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, PageHead } from '../../parts/page.tsx';
 import { useChange, useCreate, useGet, useList } from '../../queries.ts';

@@ -1,21 +1,12 @@
 // Creates an export that is sent at regular times.
 
-import {
-  Card,
-  Checkbox,
-  MultiSelect,
-  PasswordInput,
-  SegmentedControl,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
+import { Card, Checkbox, PasswordInput, SegmentedControl, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
+import { MultiSelect, TagsInput } from '../../parts/later.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
 import { useCreate, useGet } from '../../queries.ts';

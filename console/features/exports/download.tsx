@@ -1,10 +1,11 @@
 // Downloads a file of usage or costs: the browser saves it while it is made. The link of a mail has the parameters of its file.
 
-import { Button, Checkbox, Group, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useFilters } from '../../filters.ts';
 import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
+import { Select } from '../../parts/later.tsx';
 import { Icon } from '../../parts/link.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { useRange, useRangeText } from '../../parts/range.tsx';

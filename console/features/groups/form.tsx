@@ -1,6 +1,6 @@
 // Creates or edits a group. Shows which models its patterns match while they are typed.
 
-import { Checkbox, Group, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Checkbox, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useEffect } from 'react';
 import type { GroupShape } from '../../../src/admin-api/shapes.ts';
@@ -8,6 +8,7 @@ import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { TIERS, tierLabels } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { TagsInput } from '../../parts/later.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { matchesPattern } from '../../patterns.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';

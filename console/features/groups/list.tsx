@@ -1,11 +1,12 @@
 // Groups with their models, price multiplier, limits and accounts. Operators edit them here.
 
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { RangeFilter } from '../../parts/range.tsx';

@@ -1,6 +1,6 @@
 // Edits, enables, disables, rotates and revokes a key.
 
-import { Checkbox, Group, Modal, NumberInput, Radio, Stack, Text } from '@mantine/core';
+import { Checkbox, Group, NumberInput, Radio, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { call } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';

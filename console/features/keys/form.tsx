@@ -1,16 +1,6 @@
 // The fields of a key, for creating and editing: the common ones first, further limits collapsed.
 
-import {
-  Collapse,
-  Group,
-  MultiSelect,
-  NativeSelect,
-  NumberInput,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  TextInput,
-} from '@mantine/core';
+import { Collapse, Group, NativeSelect, NumberInput, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { useEffect } from 'react';
@@ -18,6 +8,7 @@ import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { AmountField } from '../../parts/amount-field.tsx';
 import { TagsField } from '../../parts/fields.tsx';
+import { MultiSelect, TagsInput } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
 import { matchesPattern } from '../../patterns.ts';

@@ -1,6 +1,6 @@
 // Creates or edits a model: names, price, limits and routes.
 
-import { Card, Select, SimpleGrid, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
+import { Card, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
@@ -9,6 +9,7 @@ import { useFilters } from '../../filters.ts';
 import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { Select, TagsInput } from '../../parts/later.tsx';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet, useList } from '../../queries.ts';

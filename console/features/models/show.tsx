@@ -4,7 +4,7 @@ import { Alert, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { GroupShape, ModelShape, RouteHealthShape } from '../../../src/admin-api/shapes.ts';
 import { formatCount } from '../../figures.ts';
-import { TIERS } from '../../labels.ts';
+import { endpointLabels, TIERS } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { formatRate, rateOfGroup } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
@@ -127,7 +127,7 @@ function ModelFacts({ model }: { model: ModelShape }) {
         hidden.includes('group')
           ? null
           : { name: 'Groups', value: model.groups.length === 0 ? 'No group' : model.groups.join(', ') },
-        { name: 'Serves', value: model.serves },
+        { name: 'Serves', value: endpointLabels[model.serves] },
         model.entry === null
           ? null
           : { name: 'Catalog entry', value: <NameLink to={pathOf.model(model.entry)} name={model.entry} /> },

@@ -1,6 +1,6 @@
 // One payment: amounts, times, why it failed, and where it is paid or its receipt is.
 
-import { Alert, Anchor, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
 import { paymentKindLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -8,6 +8,7 @@ import { nanoOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CopyButton } from '../../parts/code-block.tsx';
+import { Drawer } from '../../parts/later.tsx';
 import { ExternalLink, Icon, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { type Fact, Facts, FailureNotice, Loading } from '../../parts/page.tsx';

@@ -79,7 +79,7 @@ function Results({ imported, onDone }: { imported: ImportedPeopleShape; onDone: 
     <Stack>
       <Text role="status">{`${invited} invited, ${refused} refused`}</Text>
       {hasLinks && <LinksNote />}
-      <Table.ScrollContainer minWidth={300}>
+      <Table.ScrollContainer minWidth={300} type="native">
         <Table aria-label="Results">
           <Table.Thead>
             <Table.Tr>

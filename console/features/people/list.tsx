@@ -1,6 +1,6 @@
 // Users, with a drawer for the user whose id is in the address.
 
-import { Anchor, Badge, Box, Code, Drawer, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Badge, Box, Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ListedPersonShape, PersonShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
@@ -15,6 +15,7 @@ import { StatusBadge } from '../../parts/badges.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ConfirmButton } from '../../parts/dialog-button.tsx';
 import { TagsField } from '../../parts/fields.tsx';
+import { Drawer, Select } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';

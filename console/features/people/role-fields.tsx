@@ -1,9 +1,9 @@
 // The role that a user, token or directory group gets, and the account that roles of accounts need.
 
-import { Select } from '@mantine/core';
 import { roleLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
+import { Select } from '../../parts/later.tsx';
 
 type AnyRole = keyof typeof roleLabels;
 

@@ -1,6 +1,6 @@
 // Creates or edits a plan of the catalog.
 
-import { MultiSelect, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useEffect } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useForm } from '../../form.ts';
@@ -8,6 +8,7 @@ import { objectFaults } from '../../form-faults.ts';
 import { windowLengths } from '../../labels.ts';
 import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { MultiSelect } from '../../parts/later.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';

@@ -1,11 +1,12 @@
 // The plans of the catalog: price, allowances, groups and limits. Operators edit them here.
 
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { PlanShape } from '../../../src/admin-api/shapes.ts';
 import { useMe } from '../../me.tsx';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
 import { useList } from '../../queries.ts';

@@ -1,9 +1,15 @@
 // The content blocks of a turn. All content is untrusted: responses are shown as Markdown, all other text as text.
 
 import { Badge, Box, Code, Group, Image, Stack, Text } from '@mantine/core';
-import { MarkdownText } from '../../parts/markdown.tsx';
+import { lazy, Suspense } from 'react';
+import { loadPage } from '../../api.ts';
 import { Hint } from '../../parts/page.tsx';
 import type { Answer, Block } from './answer.ts';
+
+/** Loads with the first response. */
+const LaterMarkdown = lazy(async () => ({
+  default: (await loadPage(() => import('../../parts/markdown.tsx'))).MarkdownText,
+}));
 
 export function AnswerBlocks({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   const last = answer.blocks.length - 1;
@@ -112,4 +118,12 @@ function textOfResult(content: unknown): string {
 
 function jsonOf(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? '';
+}
+
+function MarkdownText({ text }: { text: string }) {
+  return (
+    <Suspense fallback={<WrittenText text={text} />}>
+      <LaterMarkdown text={text} />
+    </Suspense>
+  );
 }

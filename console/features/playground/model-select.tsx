@@ -1,6 +1,6 @@
 // The choice of a model, with sandbox models last.
 
-import { Select } from '@mantine/core';
+import { Select } from '../../parts/later.tsx';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 
 interface ModelSelectProps {

@@ -1,12 +1,13 @@
 // The playground: sends messages to one or two models with an API key and shows latency and cost.
 
-import { Box, Drawer, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Box, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { countOf } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
+import { Drawer } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
 import { useDefaultModel } from '../keys/default-model.ts';

@@ -1,6 +1,6 @@
 // Sets up and turns off the second factor, and creates new backup codes.
 
-import { Badge, Center, Code, Group, Modal, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Badge, Center, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { encode } from 'uqr';
@@ -8,6 +8,7 @@ import { ApiFailure, callSignIn } from '../../api.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { saveFile } from '../../parts/csv-button.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { Modal } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Section } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';

@@ -1,18 +1,6 @@
 // The models that a provider offers, with their known prices: chosen, named, marked up, and sold in one change.
 
-import {
-  Badge,
-  Card,
-  Checkbox,
-  Group,
-  MultiSelect,
-  ScrollArea,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Badge, Card, Checkbox, Group, ScrollArea, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { OfferedModelsShape } from '../../../src/admin-api/shapes.ts';
@@ -20,6 +8,7 @@ import { ApiFailure, call } from '../../api.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { formatRate, RATE_DIGITS } from '../../money.ts';
 import { AmountField } from '../../parts/amount-field.tsx';
+import { MultiSelect, TagsInput } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';

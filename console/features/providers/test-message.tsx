@@ -1,8 +1,9 @@
 // Sends a message to a model through the public API, as an application would, and shows answer, latency and cost.
 
-import { Group, Select, Stack, TextInput } from '@mantine/core';
+import { Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useBaseUrl } from '../../me.tsx';
+import { Select } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useConversation } from '../playground/conversation.ts';

@@ -2,7 +2,7 @@
 
 import { readAmount } from '../../amounts.ts';
 import type { Filters } from '../../filters.ts';
-import { errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
+import { endpointLabels, errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { foundKeys, foundPeople } from '../../parts/fields.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
@@ -16,6 +16,7 @@ const LIST_MAX = 1_000;
 /** Classes of statuses; any status can be typed. */
 const STATUSES = ['2xx', '4xx', '5xx', '429', '499', '502', '504', '529'];
 const streamOptions = optionsOf({ true: 'Yes', false: 'No' });
+const endpointOptions = optionsOf(endpointLabels);
 const outcomes = optionsOf({ ...outcomeLabels, not_completed: 'All errors' });
 
 export function UsageFilters({ filters }: { filters: Filters }) {
@@ -60,6 +61,7 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
     { kind: 'text', name: 'session', label: 'Session' },
     { kind: 'text', name: 'agent', label: 'Agent' },
     ...(role === 'member' ? [] : [personFilter]),
+    { kind: 'options', name: 'endpoint', label: 'Endpoint', options: endpointOptions },
     { kind: 'options', name: 'stream', label: 'Streaming', options: streamOptions },
     useRequestFilter(),
   ];

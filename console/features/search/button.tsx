@@ -5,12 +5,11 @@ import { useOs } from '@mantine/hooks';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { loadPage } from '../../api.ts';
 import { Icon } from '../../parts/link.tsx';
+import { usePreload } from '../../preload.ts';
 import { keepTyped, offerSearch } from '../../typed-search.ts';
 
 const loadPalette = async () => (await import('./palette.tsx')).SearchPalette;
 const SearchPalette = lazy(async () => ({ default: await loadPage(loadPalette) }));
-/** After the page has its first content. */
-const PRELOAD_MS = 1_000;
 
 export function SearchButton() {
   const [isOpen, setOpen] = useState(false);
@@ -20,10 +19,7 @@ export function SearchButton() {
     setOpen(true);
   };
   useEffect(() => offerSearch(setOpen), []);
-  useEffect(() => {
-    const preloading = setTimeout(() => void loadPalette().catch(() => {}), PRELOAD_MS); // a failure shows when it opens
-    return () => clearTimeout(preloading);
-  }, []);
+  usePreload(loadPalette);
   return (
     <>
       <Button

@@ -1,12 +1,13 @@
 // Edits one setting or resets it to its default.
 
-import { FileInput, Group, Image, Modal, MultiSelect, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { FileInput, Group, Image, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import type { SettingShape } from '../../../src/admin-api/shapes.ts';
 import { ApiFailure } from '../../api.ts';
 import { faultSentence } from '../../form-faults.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { Modal, MultiSelect } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { leave, useUnsavedEdits } from '../../unsaved.ts';

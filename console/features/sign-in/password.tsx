@@ -4,6 +4,7 @@ import { Alert, PasswordInput, type PasswordInputProps, TextInput, type TextInpu
 import { ApiFailure } from '../../api.ts';
 import { Icon } from '../../parts/link.tsx';
 import { FailureNotice } from '../../parts/page.tsx';
+import { signInFailureText } from './failure-text.ts';
 
 export function EmailField(field: TextInputProps) {
   return (
@@ -50,16 +51,10 @@ export function passwordFault(password: string): string | null {
 /** `instead` replaces the message of the service. */
 export function SignInFailure({ failure, instead }: { failure: unknown; instead?: string | undefined }) {
   if (!(failure instanceof ApiFailure) || failure.isTemporary) return <FailureNotice failure={failure} />;
-  const text = instead ?? (failure.status === 429 ? throttledText(failure.retryAfterSeconds) : failure.message);
+  const text = instead ?? signInFailureText(failure);
   return (
     <Alert color="red" icon={<Icon name="warning" />} role="alert">
       {text}
     </Alert>
   );
-}
-
-function throttledText(seconds: number | null): string {
-  if (seconds === null) return 'Too many attempts. Try again later.';
-  const wait = seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-  return `Too many attempts. Try again in ${wait}.`;
 }

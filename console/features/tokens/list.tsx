@@ -1,6 +1,6 @@
 // Admin tokens, with creation and revocation.
 
-import { Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { TokenShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
@@ -13,6 +13,7 @@ import { useActors, useNames } from '../../names.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { type Column, DataTable, statusColumn, timeColumn } from '../../parts/data-table.tsx';
 import { ConfirmButton, FormActions } from '../../parts/dialog-button.tsx';
+import { Select } from '../../parts/later.tsx';
 import { ActionButton, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
 import { type FormStep, SecretOnce, SecretSteps } from '../../parts/secret-once.tsx';

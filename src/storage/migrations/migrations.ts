@@ -9,6 +9,8 @@ import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
 import { exportTables } from './exports.ts';
+import { fileTables } from './files.ts';
+import { furtherTotals } from './further-totals.ts';
 import { groupsInTotals } from './groups-in-totals.ts';
 import { incidentTables } from './incidents.ts';
 import { forBoth, type MigrationPart } from './migration-part.ts';
@@ -200,8 +202,24 @@ const scopes: Migration = {
 };
 
 /** Only a new table, which programs of earlier versions neither read nor write. */
-const savedViews: Migration = {
+const files: Migration = {
   version: 30,
+  name: 'files',
+  leastKnown: 20,
+  ...fileTables,
+};
+
+/** Only tables that earlier versions do not read, and a trigger that fills them when these roll up a day. */
+const further: Migration = {
+  version: 31,
+  name: 'further totals',
+  leastKnown: 20,
+  ...furtherTotals,
+};
+
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const savedViews: Migration = {
+  version: 32,
   name: 'saved views',
   leastKnown: 20,
   ...savedViewTables,
@@ -228,6 +246,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   incidents,
   rolled,
   scopes,
+  files,
+  further,
   savedViews,
 ];
 

@@ -5,7 +5,7 @@
 
 import { forBoth } from './migration-part.ts';
 
-const SUMS = `messages bigint NOT NULL,
+export const SUMS = `messages bigint NOT NULL,
     input_tokens bigint NOT NULL,
     output_tokens bigint NOT NULL,
     cache_read_tokens bigint NOT NULL,

@@ -1,4 +1,4 @@
-// Version 30: views that people save. The account 0 is the installation.
+// Version 32: views that people save. The account 0 is the installation.
 
 import { forBoth } from './migration-part.ts';
 

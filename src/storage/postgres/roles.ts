@@ -7,7 +7,10 @@ import type { Reader } from './read-pool.ts';
 /** The rights on the tables, by their names. */
 const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
-  ['SELECT', 'carried_credits rolled_days schema_versions tag_totals untagged_totals'],
+  [
+    'SELECT',
+    'account_totals carried_credits key_totals model_totals rolled_days schema_versions tag_totals untagged_totals',
+  ],
   ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],
   ['SELECT, INSERT, DELETE', 'changes mailed_links payment_events'],
@@ -18,7 +21,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',
-    'agent_grants answers catalog claims creations deliveries device_codes events holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
+    'agent_grants answers catalog claims creations deliveries device_codes events files holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
       'scim_members scim_users usage_records',
   ],
 ];

@@ -148,7 +148,8 @@ function countToCarry(database: Database, account: number, beforeMs: number): nu
 /** Adds up the daily totals of a day, in the open transaction. */
 export function rollUpDay(database: Database, dayMs: number): void {
   const sums = totalColumns.slice(TOTAL_NAMES).map(({ name }) => `SUM(${name})`);
-  for (const { name, columns } of coarserTotals) {
+  for (const { name, columns, isByTrigger = false } of coarserTotals) {
+    if (isByTrigger) continue;
     const group = columns.join(', ');
     prepareText(database, `DELETE FROM ${name} WHERE day_ms = $1`).run(dayMs);
     prepareText(

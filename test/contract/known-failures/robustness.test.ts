@@ -14,6 +14,8 @@ import { documentOf, KINDS, streamText } from './provider-kinds.ts';
 const MEGABYTE = 1024 * 1024;
 const STREAM_MEGABYTES = 256;
 const STREAM_GROWTH_MEGABYTES_MAX = 240; // less than the text alone would take
+const UPLOAD_MEGABYTES = 500;
+const RESIDENT_MEGABYTES_MAX = 200;
 const IMAGE_MEGABYTES = 16;
 const IMAGES_AT_ONCE = 4;
 const IMAGE_COPIES_MAX = 8; // as received, as parsed, as sent, and what the runtime buffers for each
@@ -51,6 +53,33 @@ describe.each(KINDS)('with a provider of the kind %s', (kind) => {
   });
 });
 
+test(`an upload of ${UPLOAD_MEGABYTES} MB and its download leave the service below ${RESIDENT_MEGABYTES_MAX} MB of memory`, async () => {
+  await using service = await startMeasured('http://127.0.0.1:9');
+  const [secret = ''] = await service.makeKeys(1);
+  const headers = { 'x-api-key': secret, 'content-type': 'multipart/form-data; boundary=b' };
+  const most = await service.mostOf(async () => {
+    const answer = await fetch(`${service.url}/v1/files`, {
+      method: 'POST',
+      headers,
+      body: new Response(longForm() as unknown as BodyInit).body,
+    });
+    const { id, size_bytes } = (await answer.json()) as { id: string; size_bytes: number };
+    expect(size_bytes).toBe(UPLOAD_MEGABYTES * MEGABYTE);
+    const { body } = await fetch(`${service.url}/v1/files/${id}/content`, { headers: { 'x-api-key': secret } });
+    let bytes = 0;
+    for await (const piece of body as ReadableStream<Uint8Array>) bytes += piece.length;
+    expect(bytes).toBe(size_bytes);
+  });
+  expect(most).toBeLessThan(RESIDENT_MEGABYTES_MAX);
+});
+
+async function* longForm(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n');
+  const piece = crypto.getRandomValues(new Uint8Array(MEGABYTE / 16));
+  for (let count = 0; count < UPLOAD_MEGABYTES * 16; count++) yield piece;
+  yield Buffer.from('\r\n--b--\r\n');
+}
+
 function* longText(): Generator<string> {
   const piece = 'x'.repeat(MEGABYTE / 16);
   for (let count = 0; count < STREAM_MEGABYTES * 16; count++) yield piece;
@@ -83,6 +112,16 @@ async function startMeasured(url: string) {
   const turnpike = await spawnTurnpike();
   const residentMegabytes = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${turnpike.process.pid}/status`, 'utf8'))?.[1]) / 1024;
+  /** The peak memory of the process during the call. */
+  const mostOf = async (doing: () => Promise<void>) => {
+    let most = residentMegabytes();
+    const timer = setInterval(() => {
+      most = Math.max(most, residentMegabytes());
+    }, 10);
+    await doing();
+    clearInterval(timer);
+    return most;
+  };
   const settings = { finish_without_caller_seconds: 1 };
   await turnpike.admin('POST', '/apply', {
     document: { ...documentOf(url, { input: '0', output: '0' }), settings },
@@ -93,14 +132,9 @@ async function startMeasured(url: string) {
     /** The peak memory of the process during the call, minus the memory before it. */
     async growthOf(doing: () => Promise<void>): Promise<number> {
       const before = residentMegabytes();
-      let most = before;
-      const timer = setInterval(() => {
-        most = Math.max(most, residentMegabytes());
-      }, 10);
-      await doing();
-      clearInterval(timer);
-      return most - before;
+      return (await mostOf(doing)) - before;
     },
+    mostOf,
   });
 }
 

@@ -208,6 +208,21 @@ test('an answer is replayed under its idempotency key, and billed once', async (
   await expectMoney(world, caller, [{ cost: '0.002' }]);
 });
 
+test('requests are found by what they asked for', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(200, { results: ranked([0, 1]) }));
+  await rerank(caller, {});
+  await post(caller, '/v1/moderations', { input: 'fine' });
+  for (const [endpoint, models] of [
+    ['rerank', ['by-searches']],
+    ['moderation', ['omni-moderation-latest']],
+    ['messages', []],
+  ] as const) {
+    const found = await world.admin('GET', `/usage?account=${caller.account}&endpoint=${endpoint}`);
+    expect((found['data'] as Json[]).map(({ model }) => model)).toEqual([...models]);
+  }
+});
+
 test('the receipt of a key shows what was used and its rate', async () => {
   const caller = await world.makeKey();
   upstream.play(answers(200, { results: ranked([0, 1]), usage: { total_tokens: 3 } }));

@@ -10,7 +10,6 @@ test.each([
   '/v1/complete',
   '/v1',
   '/v1/messages/batches',
-  '/v1/files',
   '/v2/messages',
   '/v1/messages/x',
   '/index.html',
@@ -27,7 +26,6 @@ test.each([
   ['/v1/messages/batches/msgbatch_1/results', 'Message batches'],
   ['/messages/batches?beta=true', 'Message batches'],
   ['/v1/messages/cache_touch', 'Touching a cache'],
-  ['/v1/files/file_1', 'Files'],
 ])('%s says what is not offered', async (path, start) => {
   const response = await fetch(`${world.url}${path}`, { method: 'POST' });
   expect(await expectError(response, 404, 'not_found_error', 'route_not_found')).toStartWith(`${start} `);

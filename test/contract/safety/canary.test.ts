@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { makeKeySecret, makeLinkSecret } from '../../../src/accounts/accounts.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import {
@@ -216,6 +216,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     const made = await turnpike.admin('POST', '/tokens', { role: 'viewer' });
     shown.push({ name: 'token', text: made['token'] as string });
     await sendMessages(turnpike, key);
+    await useFiles(turnpike, key);
     await sendWrongKeys(turnpike);
     await failAtAdmin(turnpike, account);
     await usePeople(turnpike);
@@ -229,6 +230,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     const answer = await turnpike.post(key as string, messageTo('remote'));
     expect([answer.status, upstream.requests.at(-1)?.headers['x-api-key']]).toEqual([200, word('credential')]);
     await answer.text();
+    expect(await readFile(turnpike.url, key as string)).toContain(word('message')); // under the former secret before
     await readAdmin(turnpike, token as string);
     await outputs.keepCommand(['backup', join(data, 'backup.db'), '--data', data], environment);
     await outputs.keepCommand(['doctor', '--data', data, '--json'], environment);
@@ -281,6 +283,34 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       'own key',
       await fetch(`${turnpike.url}/v1/key?k=${key}`, { headers: { 'x-api-key': key } }),
     );
+  }
+
+  /** A file that stays, is named in messages, and one that is refused. */
+  async function useFiles({ url, post }: TurnpikeProcess, key: string): Promise<void> {
+    const send = async (file: File, members: Record<string, string> = {}) => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(members)) form.append(name, value);
+      form.append('file', file);
+      return (await fetch(`${url}/v1/files`, { method: 'POST', body: form, headers: { 'x-api-key': key } })).text();
+    };
+    const file = new File([`please keep ${word('message')} to yourself`.repeat(5_000)], 'a.txt');
+    const kept = outputs.keep('upload', await send(file));
+    outputs.keep('refused upload', await send(file, { expires_in_seconds: 'soon' }));
+    const source = { type: 'file', file_id: JSON.parse(kept).id };
+    for (const model of ['sandbox-echo', 'sandbox-error-500', 'no-such-model']) {
+      const answer = await post(
+        key,
+        messageTo(model, { messages: [{ role: 'user', content: [{ type: 'document', source }] }] }),
+      );
+      await answer.text();
+    }
+    expect(await readFile(url, key)).toBe(await file.text());
+  }
+
+  async function readFile(url: string, key: string): Promise<string> {
+    const headers = { 'x-api-key': key };
+    const { data: files } = (await (await fetch(`${url}/v1/files`, { headers })).json()) as { data: { id: string }[] };
+    return (await fetch(`${url}/v1/files/${files[0]?.id}/content`, { headers })).text();
   }
 
   async function sendWrongKeys(turnpike: TurnpikeProcess): Promise<void> {
@@ -405,7 +435,10 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
 
   /** The files on the disk, except those meant to hold a secret, and the content of the database, if there is one. */
   async function filesOf(): Promise<Record<string, Buffer>> {
-    const names = readdirSync(data).filter((name) => !MEANT_FOR_SECRETS.includes(name));
+    const names = readdirSync(data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !MEANT_FOR_SECRETS.includes(entry.name))
+      .map(({ parentPath, name }) => relative(data, join(parentPath, name)));
+    expect(names.filter((name) => name.startsWith('files/'))).toHaveLength(1);
     const files = Object.fromEntries(names.map((name) => [`file ${name}`, readFileSync(join(data, name))]));
     return isOverPostgres ? { ...files, ...(await tablesOf()) } : files;
   }

@@ -13,6 +13,7 @@ import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isExportOutpaced, writeExportRow } from './export-rows.ts';
+import { isFileOutpaced, writeFile } from './files.ts';
 import { writeIncident } from './incidents.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';
 import { refuseTakenScim, writeScim } from './scim.ts';
@@ -39,6 +40,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
+  if (row.table === 'files' && isFileOutpaced(tables, row)) throw new Outpaced('the file was removed meanwhile');
   if (isExportOutpaced(tables, row)) throw new Outpaced('the export has changed since it was read');
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
   const isTaken =
@@ -226,11 +228,14 @@ function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'
 
 function writeReportRow(
   tables: MemoryTables,
-  row: ExportRow | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents'>,
+  row:
+    | ExportRow
+    | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
   else if (row.table === 'incidents') writeIncident(tables, row);
+  else if (row.table === 'files') writeFile(tables, row);
   else writeBill(tables, row);
 }
 

@@ -70,6 +70,7 @@ export class MemoryLedgerStore implements LedgerStore {
     exportRuns: new Map(),
     mails: new Map(),
     incidents: new Map(),
+    files: new Map(),
     mailedLinks: new Map(),
     signUps: [],
     ...noScim(),

@@ -63,6 +63,7 @@ import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { exportReads } from './export-rows.ts';
+import { fileReads } from './files.ts';
 import { incidentReads } from './incidents.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
 import { paymentReads } from './payments.ts';
@@ -86,6 +87,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...codeReads(tables),
     ...billReads(tables),
     ...incidentReads(tables),
+    ...fileReads(tables),
     ...agentReads(tables),
     ...viewReads(tables),
     ...eventReads(tables),

@@ -18,6 +18,7 @@ import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../src/exports/exports.ts';
+import type { StoredFile } from '../../../src/files/files.ts';
 import type { Incident } from '../../../src/incidents/incidents.ts';
 import type {
   AccountRow,
@@ -106,5 +107,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   bills: Map<string, StoredBill>;
   /** By seq. */
   incidents: Map<number, Incident>;
+  /** By id. */
+  files: Map<number, StoredFile>;
   tagSets: TagSet[];
 }

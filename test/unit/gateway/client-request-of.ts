@@ -28,6 +28,7 @@ export function clientRequestOf(
     bearer: null,
     selectors: null,
     readBody: async () => Buffer.from(JSON.stringify({ ...BODY, ...members })),
+    growBody: () => {},
     parseBody: parseInTurns,
     signal,
     trace: null,

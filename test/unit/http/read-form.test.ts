@@ -128,7 +128,7 @@ test('an altered, shortened or foreign file is not read', async () => {
     sealed.subarray(2 * chunk),
   ]);
   const pieces = async function* (bytes: Uint8Array) {
-    yield bytes;
+    yield Uint8Array.from(bytes);
   };
   const opened = (key: Buffer, bytes: Uint8Array) => Array.fromAsync(openChunks(key, pieces(bytes)));
   expect(Buffer.concat(await opened(content.key, sealed))).toHaveLength(200_000);

@@ -69,8 +69,9 @@ test('everything works as in a checkout, from the first start to the end', async
   expect((await machine.run('usage')).out).toContain('sandbox-echo'); // Runs in the report thread.
   expect(await (await service.scrape()).text()).toContain('turnpike_messages_total{');
   const page = await (await fetch(`${service.url}/console/`)).text(); // Read from the executable itself.
-  const script = await fetch(`${service.url}${/\/console\/index-\w+\.js/.exec(page)?.[0]}`);
-  expect([script.status, (await script.text()).length > 100_000]).toEqual([200, true]);
+  const script = await fetch(`${service.url}${/\/console\/early-\w+\.js/.exec(page)?.[0]}`);
+  const main = await fetch(`${service.url}/console/${/main-\w+\.js/.exec(await script.text())?.[0]}`);
+  expect([main.status, (await main.text()).length > 100_000]).toEqual([200, true]);
   await signUp(service, 'ann@example.com');
   const browser = new Browser(service.url);
   expect((await browser.signIn('ann@example.com')).status).toBe(200); // Runs in the sign-in thread.

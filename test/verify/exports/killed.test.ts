@@ -47,7 +47,7 @@ beforeAll(async () => {
   const { id } = await admin('POST', '/accounts', { name: 'acme', credit: '1000000.00' });
   for (let keys = 0; keys < 3; keys++) await admin('POST', '/keys', { account: id });
   await stop('SIGTERM');
-  fillUsage(join(directory, 'turnpike.db'), RECORDS, Date.now(), DAYS);
+  fillUsage(join(directory, 'turnpike.db'), RECORDS, Date.now(), { days: DAYS });
   await start();
 });
 

@@ -53,6 +53,7 @@ export const queryValues: Record<string, Values> = {
   error: () => [plain('upstream_overloaded', nothing), wrong('')],
   provider: () => [plain('sandbox'), plain('no-such-provider', nothing), wrong('')],
   stream: () => [plain('true'), plain('false', nothing), wrong('yes')],
+  endpoint: () => [plain('messages'), plain('rerank', nothing), wrong('video')],
   cost_min: () => [plain('0'), plain('9999', nothing), wrong('-1'), wrong('much')],
   sort: () => [plain('at'), plain('cost'), plain('tokens'), plain('latency'), wrong('model')],
   order: () => [plain('desc'), plain('asc'), wrong('up')],

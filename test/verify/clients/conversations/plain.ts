@@ -229,6 +229,22 @@ const VECTORS = [
   [0.125, 1],
 ];
 
+/** The text of the message is uploaded as a file, which the message names. */
+export const files: Conversation = {
+  name: 'files',
+  body: hello,
+  only: ['anthropic-sdk', 'anthropic-sdk-0', 'anthropic-python', 'openai-sdk', 'openai-python'],
+  upstream: [sayMessage({ content: [{ type: 'text', text: ANSWERED }] })],
+  check({ got, sent, records }) {
+    const bytes = Buffer.byteLength(SAID);
+    expect(got).toMatchObject({ text: ANSWERED, file: { content: SAID, bytes, isListed: true, statusOfDeleted: 404 } });
+    const source = { type: 'text', media_type: 'text/plain', data: SAID };
+    expect(sent).toHaveLength(1);
+    expect(blocksOf(sent[0], 'document')).toMatchObject([{ source }]);
+    expectRecord(records, 1, { ...USUAL, stream: false });
+  },
+};
+
 /** SDKs ask for vectors in base64, unless they are asked for something else. */
 export const embeddings: Conversation = {
   name: 'embeddings',

@@ -55,12 +55,27 @@ def read_to_end(body):
         stream.get_final_message()
 
 
+def keep_file(body):
+    text = body["messages"][0]["content"]
+    files = client.beta.files
+    file = files.upload(file=("notes.txt", text.encode(), "text/plain"))
+    document = {"type": "document", "source": {"type": "file", "file_id": file.id}}
+    message = client.messages.create(**{**body, "messages": [{"role": "user", "content": [document]}]})
+    content, is_listed = files.download(file.id).read().decode(), file.id in [one.id for one in files.list()]
+    files.delete(file.id)
+    status = fault_of(lambda: files.retrieve_metadata(file.id))["status"]
+    shown = {"content": content, "bytes": file.size_bytes, "isListed": is_listed, "statusOfDeleted": status}
+    return {**got_of(message), "file": shown}
+
+
 def hold(conversation):
     body, name = conversation["body"], conversation["name"]
     if name == "count":
         return {"inputTokens": client.messages.count_tokens(**body).input_tokens}
     if name == "models":
         return {"models": [model.id for model in client.models.list(limit=5)]}
+    if name == "files":
+        return keep_file(body)
     if name == "structured":
         asked = {key: value for key, value in body.items() if key != "output_config"}
         return {"object": client.messages.parse(**asked, output_format=Stay).parsed_output.model_dump()}

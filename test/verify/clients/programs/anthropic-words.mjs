@@ -11,6 +11,8 @@ export async function holdWithAnthropic({ client, poor, stranger }, { name, isSt
       for await (const model of client.models.list({ limit: 5 })) models.push(model.id);
       return { models };
     }
+    case 'files':
+      return keepFile(client, body);
     case 'structured': {
       const { parsed_output } = await client.messages.parse(body);
       return { object: parsed_output ?? JSON.parse((await client.messages.create(body)).content[0].text) };
@@ -38,6 +40,21 @@ export async function holdWithAnthropic({ client, poor, stranger }, { name, isSt
     default:
       return converse(client, conversation, isStreamed);
   }
+}
+
+/** The text of the message as a file, which the message names. */
+async function keepFile(client, body) {
+  const { files } = client.beta;
+  const [{ content: text }] = body.messages;
+  const { id, size_bytes: bytes } = await files.upload({ file: new File([text], 'notes.txt', { type: 'text/plain' }) });
+  const document = { type: 'document', source: { type: 'file', file_id: id } };
+  const message = await client.messages.create({ ...body, messages: [{ role: 'user', content: [document] }] });
+  const content = await (await files.download(id)).text();
+  let isListed = false;
+  for await (const listed of files.list()) isListed ||= listed.id === id;
+  await files.delete(id);
+  const { status: statusOfDeleted } = await faultOf(files.retrieveMetadata(id));
+  return { ...gotOf(message), file: { content, bytes, isListed, statusOfDeleted } };
 }
 
 /** Turn by turn: tools are answered, then the user says what is next. */

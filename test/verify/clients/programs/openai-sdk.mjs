@@ -1,6 +1,6 @@
 // OpenAI's SDK for TypeScript, in Node.
 
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { holdAll } from './hold-all.mjs';
 
 const client = new OpenAI({ baseURL: `${process.env.BASE_URL}/v1`, apiKey: process.env.KEY });
@@ -21,6 +21,8 @@ async function hold({ name, body: embedded, chat: body, chatResults, isStreamed,
       const { data } = await client.embeddings.create({ model: body.model, input: embedded.input });
       return { vectors: data.map(({ embedding }) => embedding) };
     }
+    case 'files':
+      return keepFile(body);
     case 'drawing': {
       const { data } = await client.images.generate({ ...embedded, model: body.model });
       return { files: data.map(({ b64_json }) => b64_json) };
@@ -67,6 +69,24 @@ async function converse(body, { isStreamed, results, next }) {
       messages.push({ role: 'tool', tool_call_id: call.id, content: results[call.function.name] });
     if (calls.length === 0) messages.push({ role: 'user', content: next.shift() });
   }
+}
+
+async function keepFile(body) {
+  const { files } = client;
+  const { content: text } = body.messages.at(-1);
+  const uploaded = await toFile(Buffer.from(text), 'notes.txt', { type: 'text/plain' });
+  const { id, bytes } = await files.create({ file: uploaded, purpose: 'user_data' });
+  const named = { role: 'user', content: [{ type: 'file', file: { file_id: id } }] };
+  const completion = await client.chat.completions.create({
+    ...body,
+    messages: [...body.messages.slice(0, -1), named],
+  });
+  const content = await (await files.content(id)).text();
+  let isListed = false;
+  for await (const listed of files.list()) isListed ||= listed.id === id;
+  await files.delete(id);
+  const { status: statusOfDeleted } = await faultOf(files.retrieve(id));
+  return { ...gotOf(completion), file: { content, bytes, isListed, statusOfDeleted } };
 }
 
 async function abort(body) {

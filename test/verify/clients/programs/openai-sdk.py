@@ -77,6 +77,19 @@ def abort(body):
     return {"text": text}
 
 
+def keep_file(body):
+    text = body["messages"][-1]["content"]
+    file = client.files.create(file=("notes.txt", text.encode(), "text/plain"), purpose="user_data")
+    part = {"type": "file", "file": {"file_id": file.id}}
+    asked = {**body, "messages": [*body["messages"][:-1], {"role": "user", "content": [part]}]}
+    completion = client.chat.completions.create(**asked)
+    content, is_listed = client.files.content(file.id).text, file.id in [one.id for one in client.files.list()]
+    client.files.delete(file.id)
+    status = fault_of(lambda: client.files.retrieve(file.id))["status"]
+    shown = {"content": content, "bytes": file.bytes, "isListed": is_listed, "statusOfDeleted": status}
+    return {**got_of(completion), "file": shown}
+
+
 def hold(conversation):
     body, name = conversation["chat"], conversation["name"]
     if name == "models":
@@ -84,6 +97,8 @@ def hold(conversation):
     if name == "embeddings":
         asked = {"model": body["model"], "input": conversation["body"]["input"]}
         return {"vectors": [each.embedding for each in client.embeddings.create(**asked).data]}
+    if name == "files":
+        return keep_file(body)
     if name == "drawing":
         drawn = client.images.generate(**{**conversation["body"], "model": body["model"]})
         return {"files": [each.b64_json for each in drawn.data]}

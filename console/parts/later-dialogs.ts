@@ -1,0 +1,3 @@
+// The dialogs: see later.tsx.
+
+export { Drawer, Modal } from '@mantine/core';

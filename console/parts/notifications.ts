@@ -1,0 +1,3 @@
+// The place of notifications, which is loaded after the first page.
+
+export { Notifications } from '@mantine/notifications';
