@@ -242,7 +242,7 @@ function Folded<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: R
     return (
       value !== null &&
       value !== false && (
-        <Group key={column.name} gap={6} fz="xs" wrap="nowrap" align="baseline" className="folded">
+        <Group key={column.name} gap="0 6px" fz="xs" align="baseline" className="folded">
           <Text span inherit c="dimmed" flex="none">
             {column.label}
           </Text>

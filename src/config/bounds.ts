@@ -43,6 +43,7 @@ export const bounds = {
   filePendingMsMax: 60 * 60 * 1000, // until a file that is still being stored counts as interrupted
   filePutMsMax: 30 * 60 * 1000,
   fileAnswerMsMax: 30_000, // of the place of files, until the beginning of a file, or its removal
+  filePartBytes: 8 * 1024 * 1024, // of an upload to a store that speaks S3
   filesSweptMs: 60_000,
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message

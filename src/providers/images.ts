@@ -52,6 +52,12 @@ export async function requestImages(api: Api, attempt: Attempt, url: string): Pr
   return imagesReply(attempt, value, text, upstreamRequestId);
 }
 
+/** One image of an answer in OpenAI's form, in base64, or as a URL if the client asked for one. */
+export function imageMember(attempt: Attempt, base64: string, type: string): JsonObject {
+  const isUrl = readImagesRequest(attempt).fields['response_format'] === 'url';
+  return isUrl ? { url: `data:${type};base64,${base64}` } : { b64_json: base64 };
+}
+
 /** The reply of an answer in OpenAI's form, as events if the client asked for them. Throws ProviderFault. */
 export function imagesReply(
   attempt: Attempt,
@@ -159,20 +165,30 @@ function describeImage({ request, upstreamModel }: Attempt, report: JsonObject, 
   const asked = objectOf(request.body['images']);
   // https://platform.openai.com/docs/api-reference/images/create, 30 November 2026; other models choose.
   const usual: JsonObject = /dall-e-[23]/.test(upstreamModel) ? { size: '1024x1024', quality: 'standard' } : {};
-  const size =
-    wordOf(report['size'], SIZE) ?? sizeOf(image) ?? wordOf(asked['size'], SIZE) ?? wordOf(usual['size'], SIZE);
+  const pixels = sizeOf(image);
+  const sizes = [
+    report['size'],
+    VENDOR_SIZE.test(textOf(asked['size'])) ? asked['size'] : pixels,
+    asked['size'],
+    usual['size'],
+  ];
+  const size = sizes.map((one) => wordOf(one, SIZE)).find((one) => one !== null);
   const quality = [report, asked, usual].map((one) => wordOf(one['quality'], QUALITY)).find((one) => one !== null);
   return [size, quality].filter((one) => typeof one === 'string').join(' ') || null;
 }
 
 const SIZE = /^\d{1,5}x\d{1,5}$|^\dK$/;
+/** The vendor's words for sizes of several shapes, by which it has prices. */
+const VENDOR_SIZE = /^\dK$/;
 const QUALITY = /^(?!auto$)[a-z]{1,16}$/;
 
 function wordOf(value: JsonValue | undefined, pattern: RegExp): string | null {
   return typeof value === 'string' && pattern.test(value) ? value : null;
 }
 
-function sizeOf(image: JsonObject): string | null {
-  const size = readImageSize(textOf(image['b64_json']));
+function sizeOf({ b64_json: base64, url }: JsonObject): string | null {
+  const address = textOf(url);
+  const file = textOf(base64) || (address.startsWith('data:') ? address.slice(address.indexOf(',') + 1) : '');
+  const size = readImageSize(file);
   return size === null ? null : `${size.width}x${size.height}`;
 }

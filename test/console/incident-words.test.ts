@@ -37,6 +37,11 @@ test('every kind has a title with the names of what fails', () => {
     for (const title of titles) expect(title).toMatch(/^[A-Z“a-z].{5,}[^.]$/);
     expect(titles.join()).not.toMatch(/undefined|null/);
   }
+  const destination = (subject: string, cause: string) =>
+    incidentTitle(incident({ kind: 'destination_failing', subject, cause }), false);
+  expect(destination('ops', 'failing')).toBe('Deliveries to ops are failing');
+  expect(destination('', 'failing')).toBe('Deliveries to a destination are failing');
+  expect(destination('', 'disabled')).toBe('A destination was disabled');
   const provider = (cause: string) =>
     incidentTitle(incident({ kind: 'provider_failing', provider: 'one', cause }), false);
   expect(provider('out_of_credit')).toBe('one is out of credit');

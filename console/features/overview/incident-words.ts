@@ -27,7 +27,7 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
     case 'credential_unreadable':
       return `The credential ${subject} of ${provider} cannot be read`;
     case 'destination_failing':
-      return cause === 'disabled' ? `The destination ${subject} was disabled` : `Deliveries to ${subject} are failing`;
+      return destinationTitle(subject ?? '', cause);
     case 'recharge_failing':
       return isHolder ? 'Auto-recharge is failing' : `Auto-recharge of ${account} is failing`;
     case 'export_failing':
@@ -45,6 +45,12 @@ export function incidentTitle(incident: IncidentShape, isHolder: boolean): strin
         prices_outdated: 'Prices are outdated',
       }[kind];
   }
+}
+
+/** A destination may have no name. */
+function destinationTitle(name: string, cause: string | null): string {
+  if (cause === 'disabled') return name === '' ? 'A destination was disabled' : `The destination ${name} was disabled`;
+  return `Deliveries to ${name || 'a destination'} are failing`;
 }
 
 function providerTitle(provider: string, cause: string | null): string {

@@ -1,7 +1,7 @@
 // Adds a provider in five steps: a preset, the connection, its test, the models to sell, and a test message.
 
 import { Alert, Card, Group, SimpleGrid, Stack, Stepper, Text, TextInput } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import type { CatalogShape, ProviderPresetShape } from '../../../src/admin-api/shapes.ts';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
@@ -142,7 +142,14 @@ function PresetCard({ preset, onChoose }: { preset: ProviderPresetShape; onChoos
         <div style={{ minWidth: 0 }}>
           <Text fw={600}>{preset.title}</Text>
           <Hint size="xs" className="wrap">
-            {placeOf(preset)}
+            {placeOf(preset)
+              .split(/(?=\.)/)
+              .map((part) => (
+                <Fragment key={part}>
+                  <wbr />
+                  {part}
+                </Fragment>
+              ))}
           </Hint>
         </div>
         <ActionButton

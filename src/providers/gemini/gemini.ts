@@ -28,6 +28,7 @@ import {
   plainModel,
   versionedUrl,
 } from './convert-request.ts';
+import { draw } from './draw.ts';
 import { embed } from './embed.ts';
 import { countedBody, limitBody, ownBody } from './own-protocol.ts';
 
@@ -48,6 +49,7 @@ const api: Api = {
 
 export { mapError, mapErrorInside } from './convert-chunk.ts';
 export { convertBody, convertPrompt } from './convert-request.ts';
+export { draw } from './draw.ts';
 export { convertVector, readTexts, replyWithVectors } from './embed.ts';
 
 export const gemini = geminiProvider('gemini', api, {
@@ -58,7 +60,11 @@ export const gemini = geminiProvider('gemini', api, {
   servesTier: isCloudTier,
   countBody: (attempt, own) =>
     own === null ? convertCountBody(attempt) : countedBody(own, modelPath(attempt.upstreamModel)),
-  uses: { embeddings: (attempt) => embed(api, attempt) },
+  uses: {
+    embeddings: (attempt) => embed(api, attempt),
+    images: (attempt) =>
+      draw(api, attempt, (method) => convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, method)),
+  },
 });
 
 /** How a platform with generateContent differs from the Gemini API. */

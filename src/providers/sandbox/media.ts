@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
 import { ownTurn } from '../../base/timers.ts';
-import { type ImageSize, parseImageSize, textOf } from '../../wire/wire.ts';
-import { imagesReply, readImagesRequest } from '../images.ts';
+import { type ImageSize, type JsonObject, parseImageSize, textOf } from '../../wire/wire.ts';
+import { imageMember, imagesReply, readImagesRequest } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
 import type { Attempt, ByteReply, OtherReply } from '../provider.ts';
 import { readSpeechRequest, soundReply } from '../speech.ts';
@@ -17,11 +17,11 @@ const SIZE_DEFAULT = '1024x1024';
 export async function drawImages(attempt: Attempt, requestId: string): Promise<OtherReply> {
   const { prompt, count, fields } = readImagesRequest(attempt);
   const { width, height, size } = readSize(textOf(fields['size']));
-  const data: { b64_json?: string; url?: string }[] = [];
+  const data: JsonObject[] = [];
   for (let place = 0; place < count; place++) {
     const hash = createHash('sha256').update(`${place} ${prompt}`).digest();
     const base64 = (await drawPng(width, height, hash)).toString('base64');
-    data.push(fields['response_format'] === 'url' ? { url: `data:image/png;base64,${base64}` } : { b64_json: base64 });
+    data.push(imageMember(attempt, base64, 'image/png'));
   }
   const answer = { created: Math.floor(Date.now() / 1000), size, output_format: 'png', data };
   return imagesReply(attempt, answer, JSON.stringify(answer), requestId);

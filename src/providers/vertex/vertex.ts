@@ -3,7 +3,7 @@
 import { CLOUD_TIERS, isCloudTier, requestedWord } from '../../protocols/service-tiers.ts';
 import { messagesProvider } from '../anthropic/anthropic.ts';
 import { convertPlatformBody, convertPlatformCount, platformBetas } from '../claude-platforms.ts';
-import { convertBody, geminiProvider } from '../gemini/gemini.ts';
+import { convertBody, draw, geminiProvider } from '../gemini/gemini.ts';
 import { type Api, combinedProvider, type HeaderSource, makeHeaders } from '../http-api.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
 import { embed } from './embed.ts';
@@ -60,7 +60,13 @@ const google = geminiProvider(KIND, geminiApi, {
   // Other places than the global one have the standard tier only.
   servesTier: (tier, { region }) => region === 'global' && isCloudTier(tier),
   countBody: convertCountBody,
-  uses: { embeddings: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)) },
+  uses: {
+    embeddings: (attempt: Attempt) => embed(geminiApi, withoutBetas(attempt)),
+    images: (attempt: Attempt) =>
+      draw(geminiApi, withoutBetas(attempt), (method) =>
+        modelUrl(attempt.provider, 'google', attempt.upstreamModel, method),
+      ),
+  },
 });
 
 /** Betas belong to the Messages protocol, so Gemini gets none. */
@@ -78,7 +84,7 @@ export const vertex = combinedProvider(KIND, choose, probe);
 
 /** Open models and those of other publishers, which have other protocols there. */
 const OTHERS =
-  /^(?:codestral|deepseek|glm|gpt-oss|jamba|kimi|llama|meta|minimax|mistral|ministral|qwen|grok|veo|imagen|lyria)/;
+  /^(?:codestral|deepseek|glm|gpt-oss|jamba|kimi|llama|meta|minimax|mistral|ministral|qwen|grok|veo|lyria)/;
 
 /** Throws ProviderFault (not_found) for models of other publishers. */
 function choose(upstreamModel: string, protocol: string | null): Provider {

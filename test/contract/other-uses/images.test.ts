@@ -1,6 +1,6 @@
 // POST /v1/images/generations: what providers are sent, what clients get, and what is held and charged.
 
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { expectError } from '../fronts/front-world.ts';
@@ -61,15 +61,40 @@ const drawing = (price: Json, ...providers: string[]) => ({
   price,
   routes: providers.map((provider, priority) => ({ provider, model: 'drawer', priority })),
 });
+const GOOGLE = { region: 'us-east5', project: 'our-project' };
+const google = (kind: string, more: Json = {}) => ({
+  kind,
+  base_url: upstream.url,
+  api_key: 'k',
+  private_network: true,
+  ...more,
+});
 const world = await sharedWorld({
   providers: {
     draws: openAi(upstream.url),
     'draws-too': openAi(second.url, 'openai-responses'),
+    gemini: google('gemini'),
+    vertex: google('vertex', GOOGLE),
   },
   models: {
     'by-table': drawing({ units: { per_image: ROWS } }, 'draws'),
     flat: drawing({ units: { per_image: '0.04' } }, 'draws'),
     'by-tokens': drawing({ input: '5', units: { image_output: '40' } }, 'draws'),
+    ...Object.fromEntries(
+      ['gemini', 'vertex'].flatMap((provider) =>
+        ['gemini-3-pro-image', 'imagen-4'].map((model) => [
+          `${model} of ${provider}`.replaceAll(' ', '-'),
+          {
+            serves: 'images',
+            price:
+              model === 'imagen-4'
+                ? { units: { per_image: { '2K': '0.06', '*': '0.04' } } }
+                : { input: '2', units: { image_output: '120' } },
+            routes: [{ provider, model }],
+          },
+        ]),
+      ),
+    ),
     paired: drawing({ units: { per_image: '0.04' } }, 'draws', 'draws-too'),
   },
   groups: { halved: { models: ['*'], multiplier: '0.5' } },
@@ -251,6 +276,70 @@ test('another provider draws what the first one cannot, at the multiplier of the
   second.play(answers(200, imagesOf([{ b64_json: SQUARE }])));
   expect((await post(caller, { model: 'paired' })).status).toBe(200);
   await expectMoney(world, caller, [{ provider: 'draws-too', cost: '0.02' }]);
+});
+
+test('ten large images are one answer', async () => {
+  const caller = await world.makeKey();
+  const image = SQUARE + 'A'.repeat(4_000_000);
+  upstream.play(answers(200, imagesOf(Array.from({ length: 10 }, () => ({ b64_json: image })))));
+  const body = (await (await post(caller, { n: 10 })).json()) as { data: { b64_json: string }[] };
+  expect(body.data.map(({ b64_json }) => b64_json.length)).toEqual(Array.from({ length: 10 }, () => image.length));
+  await expectMoney(world, caller, [{ cost: '0.40', units: { images: 10 } }]);
+});
+
+describe.each(['gemini', 'vertex'])('%s', (kind) => {
+  const inline = (data: string) => ({ inlineData: { mimeType: 'image/png', data } });
+  const candidates = [
+    { content: { parts: [{ text: 'Here.' }, { ...inline('AAAA'), thought: true }, inline(SQUARE)] } },
+  ];
+
+  test('draws with its models that converse', async () => {
+    const caller = await world.makeKey();
+    const usageMetadata = {
+      promptTokenCount: 12,
+      candidatesTokenCount: 1_130,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1_120 }],
+    };
+    upstream.play(answers(200, { candidates, usageMetadata }));
+    const response = await post(caller, { model: `gemini-3-pro-image-of-${kind}`, size: '1792x1024' });
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: SQUARE }], usage: { output_tokens: 1_130 } });
+    expect(upstream.requests.at(-1)?.path).toEndWith('/models/gemini-3-pro-image:generateContent');
+    expect(sent()).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'a red bicycle' }] }],
+      generationConfig: { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+    });
+    const cost = String((12 * 2 + 1_120 * 120) / 1e6);
+    await expectMoney(world, caller, [{ units: { images: 1, output_image_tokens: 1_120 }, image: '1024x1024', cost }]);
+  });
+
+  test('draws with Imagen, in the vendor’s words for sizes', async () => {
+    const caller = await world.makeKey();
+    const predictions = [SQUARE, SQUARE].map((bytesBase64Encoded) => ({ bytesBase64Encoded, mimeType: 'image/png' }));
+    upstream.play(answers(200, { predictions }));
+    const asked = { model: `imagen-4-of-${kind}`, n: 2, size: '1024x1536', response_format: 'url' };
+    const url = `data:image/png;base64,${SQUARE}`;
+    expect(await (await post(caller, asked)).json()).toMatchObject({ data: [{ url }, { url }] });
+    expect(upstream.requests.at(-1)?.path).toEndWith('/models/imagen-4:predict');
+    expect(sent()).toEqual({
+      instances: [{ prompt: 'a red bicycle' }],
+      parameters: { sampleCount: 2, aspectRatio: '3:4' },
+    });
+    expect((await post(caller, { model: `imagen-4-of-${kind}`, size: '2K' })).status).toBe(200);
+    expect(sent()['parameters']).toEqual({ sampleCount: 1, sampleImageSize: '2K' });
+    await expectMoney(world, caller, [{ cost: '0.06' }, { cost: '0.08' }]);
+  });
+
+  test('refuses more images than it makes, and a prompt that it does not draw', async () => {
+    const caller = await world.makeKey();
+    const before = upstream.requests.length;
+    const several = await post(caller, { model: `gemini-3-pro-image-of-${kind}`, n: 2 });
+    expect(await expectError(chatCompletions, several, 'upstream_rejected', 'n')).toStartWith('n: ');
+    expect(upstream.requests).toHaveLength(before);
+    upstream.play(answers(200, { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }));
+    const blocked = await post(caller, { model: `gemini-3-pro-image-of-${kind}` });
+    expect(await expectError(chatCompletions, blocked, 'upstream_rejected', 'prompt')).toStartWith('prompt: ');
+    await expectMoney(world, caller, [{ cost: '0' }, { cost: '0' }]);
+  });
 });
 
 test('an idempotency key is charged once, and its answer is repeated', async () => {

@@ -64,8 +64,7 @@ const BEDROCK = /^bedrock(?:_converse)?$/;
 /** Why rows of the map are not in our list. The first that holds is counted. */
 const OMITTED: readonly Rule[] = [
   {
-    reason:
-      'other uses than text conversations and embeddings, whose prices per image, second, page or query have no place in ours',
+    reason: 'other uses than text conversations and embeddings, of which only the latest of OpenAI are listed',
     holds: ({ use }) => !['chat', 'responses', 'embedding'].includes(use),
   },
   { reason: 'retired by the day of the map', holds: ({ retiresOn }) => retiresOn !== '' && retiresOn <= mapDay },
@@ -138,6 +137,16 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
     reason: 'embeddings have no output, no cache and no tiers',
     rates: /output|cache|^flex|^fast/,
     holds: ({ use }) => use === 'embedding',
+  },
+  {
+    reason: 'images and speech have no text as output',
+    rates: /^output$/,
+    holds: ({ use }) => use === 'image_generation' || use === 'audio_speech',
+  },
+  {
+    reason: 'speech that is priced by characters has no price for tokens',
+    rates: /^input$/,
+    holds: ({ rates }) => rates['units.per_million_characters'] !== undefined,
   },
   {
     reason:

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const PROVIDERS =
   /^(?:anthropic|azure|azure_ai|bedrock|bedrock_converse|bedrock_mantle|deepseek|gemini|minimax|mistral|moonshot|openai|vertex_ai|vertex_ai-[a-z_-]+|xai|zai)$/;
 
-/** Rates per token by their names in our list. Other rates have no place in our prices. */
+/** Rates per token by their names in our list. */
 const RATES = {
   input: 'input_cost_per_token',
   output: 'output_cost_per_token',
@@ -16,6 +16,15 @@ const RATES = {
   cache_write_5m: 'cache_creation_input_token_cost',
   cache_write_1h: 'cache_creation_input_token_cost_above_1hr',
 };
+
+/** Rates of images and speech beside those per token of text. */
+const UNITS = {
+  image_input: 'input_cost_per_image_token',
+  image_output: 'output_cost_per_image_token',
+  audio_output: 'output_cost_per_audio_token',
+  per_million_characters: 'input_cost_per_character',
+};
+const USES_WITH_UNITS: readonly unknown[] = ['image_generation', 'audio_speech'];
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -43,6 +52,11 @@ function ratesOfTier(entry: Entry, tier: string, ending: string): string[] {
     }
   };
   add('', ending);
+  if (tier === '' && USES_WITH_UNITS.includes(entry['mode']))
+    for (const [name, member] of Object.entries(UNITS)) {
+      const rate = entry[member];
+      if (typeof rate === 'number') found.push(`units.${name}=${perMillion(rate)}`);
+    }
   for (const member of Object.keys(entry)) {
     const [, band, thousands] = above.exec(member) ?? [];
     if (band === undefined) continue;
