@@ -43,6 +43,7 @@ export const bounds = {
   filePendingMsMax: 60 * 60 * 1000, // until a file that is still being stored counts as interrupted
   filePutMsMax: 30 * 60 * 1000,
   fileAnswerMsMax: 30_000, // of the place of files, until the beginning of a file, or its removal
+  filePartBytes: 8 * 1024 * 1024, // of an upload to a store that speaks S3
   filesSweptMs: 60_000,
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message
@@ -154,6 +155,7 @@ export const bounds = {
   moderationInputsMax: 1_000,
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   imagesPerRequestMax: 10, // as at OpenAI
+  speechCharactersMax: 100_000, // OpenAI has 4,096, and servers for whole books have more
   upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
@@ -558,6 +560,9 @@ export const bounds = {
   peoplePerAccountMax: 1_000,
   invitationsAtOnce: 100, // in one request
   directoryGroupsMax: 1_000,
+  viewsPerOwnerMax: 100, // saved views
+  viewPageCharactersMax: 100,
+  viewSearchCharactersMax: 2_000,
   keysEndedAtOnce: 500, // of a person who leaves an account, in one transaction
   unclaimedReadMax: 100, // people with one email that none of them claims
   directoryPriority: 100, // of a directory group, unless another is given

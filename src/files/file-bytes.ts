@@ -3,7 +3,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FilesPlace } from '../config/config.ts';
+import { bounds, type FilesPlace } from '../config/config.ts';
 import type { SpooledFile } from '../spool/spool.ts';
 
 export interface FileBytes {
@@ -63,7 +63,16 @@ function inS3({ prefix, ...access }: Extract<FilesPlace, { bucket: string }>): F
   const objectOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`);
   return {
     async put(name, content) {
-      await client.write(objectOf(name), Bun.file(content.path), { type: 'application/octet-stream' });
+      const writer = client.file(objectOf(name)).writer({ partSize: bounds.filePartBytes, queueSize: 1 });
+      let waiting = 0;
+      for await (const piece of createReadStream(content.path)) {
+        writer.write(piece);
+        waiting += piece.byteLength;
+        if (waiting < bounds.filePartBytes) continue;
+        await writer.flush(); // otherwise the runtime would read ahead without bound
+        waiting = 0;
+      }
+      await writer.end();
     },
     read: (name) => client.file(objectOf(name)).stream(),
     remove: (name) => client.delete(objectOf(name)),

@@ -1,5 +1,6 @@
 // Speech from text in OpenAI's format.
 
+import { bounds } from '../../config/config.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -37,6 +38,8 @@ function convertRequest(body: JsonObject): { message: JsonObject; units: Units }
   const { model = null, voice = null, speed = null, stream_format: streamFormat = null } = body;
   const input = requireText(body['input'], 'input');
   if (input === '') throw wrongField('input', 'String should have at least 1 character');
+  if (input.length > bounds.speechCharactersMax)
+    throw wrongField('input', `String should have at most ${bounds.speechCharactersMax} characters`);
   if (voice !== null && !isJsonObject(voice)) requireText(voice, 'voice');
   if (speed !== null && !(typeof speed === 'number' && speed >= SPEED_LEAST && speed <= SPEED_MOST))
     throw wrongField('speed', `Input should be a number from ${SPEED_LEAST} to ${SPEED_MOST}`);

@@ -183,6 +183,7 @@ test.each<[Json, string]>([
   [{ input: undefined }, 'input'],
   [{ input: '' }, 'input'],
   [{ input: ['a'] }, 'input'],
+  [{ input: 'a'.repeat(100_001) }, 'input'],
   [{ voice: 3 }, 'voice'],
   [{ speed: 5 }, 'speed'],
   [{ speed: '1' }, 'speed'],
