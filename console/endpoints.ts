@@ -70,6 +70,7 @@ import type {
   RefusalTotalsShape,
   RotatedKeyShape,
   RouteHealthListShape,
+  SavedViewShape,
   SearchShape,
   SettingShape,
   SignedUpShape,
@@ -120,6 +121,10 @@ export interface Endpoints {
   'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;
   'GET /catalogue': CatalogShape;
+  'GET /views': PageShape<SavedViewShape>;
+  'POST /views': SavedViewShape;
+  'PATCH /views/{id}': SavedViewShape;
+  'POST /views/{id}/delete': SavedViewShape;
   'GET /directory-groups': PageShape<DirectoryGroupShape>;
   'POST /directory-groups': DirectoryGroupShape;
   'GET /directory-groups/{id}': DirectoryGroupShape;

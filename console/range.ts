@@ -109,6 +109,11 @@ export function rangeOfMonth(month: string): string {
   return rangeText(sinceMs, monthStartMs(sinceMs, 1));
 }
 
+/** The month in UTC, "2026-11", of the last moment of a range that has passed. */
+export function monthOfRange({ untilMs }: TimeRange, nowMs: number): string {
+  return new Date(Math.min((untilMs ?? nowMs + 1) - 1, nowMs)).toISOString().slice(0, 7);
+}
+
 /** Parameters of all lists and reports of the API, whose `until` is the last time that counts. */
 export function rangeQuery({ sinceMs, untilMs }: Pick<TimeRange, 'sinceMs' | 'untilMs'>): {
   since: string;
@@ -125,10 +130,10 @@ export function startOf(atMs: number, step: Step): number {
   return Math.floor(atMs / stepMs[step]) * stepMs[step];
 }
 
-/** The part of a range that one of its buckets covers, as a text for the address. */
-export function rangeOfBucket({ sinceMs, untilMs, step }: TimeRange, at: string, count = 1): string {
+/** The part of a range that buckets cover, as a text for the address. */
+export function rangeOfBucket({ sinceMs, untilMs }: TimeRange, at: string, lengthMs: number, count = 1): string {
   const startMs = Date.parse(at);
-  const endMs = startMs + count * stepMs[step];
+  const endMs = startMs + count * lengthMs;
   return rangeText(Math.max(startMs, sinceMs), Math.min(endMs, untilMs ?? endMs));
 }
 

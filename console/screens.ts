@@ -36,6 +36,12 @@ export function isShown({ roles, shows }: Screen, { role, hidden }: Pick<MeShape
   return roles.includes(role) && (shows === undefined || !hidden.includes(shows));
 }
 
+/** Whether the page with parameters in its path, "/keys/$keyId", has this address. */
+export function isAt(address: string, path: string): boolean {
+  const [parts, wanted] = [address.split('/'), path.split('/')];
+  return parts.length === wanted.length && wanted.every((part, at) => part.startsWith('$') || part === parts[at]);
+}
+
 export const screens: readonly Screen[] = [
   {
     path: '/',

@@ -124,30 +124,6 @@ export function startOfDay(day: string | undefined, zone: string): number | null
   return /^\d{4}-\d{2}-\d{2}$/.test(day ?? '') ? momentOf(`${day}T00:00`, zone) : null;
 }
 
-/** The first moment after a day. A day has 23 to 25 hours, and none where a zone skipped it. */
-export function endOfDay(day: string | undefined, zone: string): number | null {
-  const utcMs = startOfDay(day, 'UTC');
-  return utcMs === null ? null : startOfDay(new Date(utcMs + DAY_MS).toISOString().slice(0, 10), zone);
-}
-
-interface DayRange {
-  /** ISO 8601. */
-  since?: string;
-  until?: string;
-}
-
-/**
- * The parameters of a list for the days of its filters; a day that is invalid is ignored. `until` is the last moment of
- * its day, which is what lists include.
- */
-export function dayRange({ since, until }: Readonly<Record<string, string>>, zone: string): DayRange {
-  const [fromMs, toMs] = [startOfDay(since, zone), endOfDay(until, zone)];
-  return {
-    ...(fromMs !== null && { since: new Date(fromMs).toISOString() }),
-    ...(toMs !== null && { until: new Date(toMs - 1).toISOString() }),
-  };
-}
-
 /** The value of a datetime-local field: "2026-11-22T23:26"; empty for an invalid time. */
 export function wallText(at: number | string | undefined, zone: string): string {
   const atMs = new Date(at ?? '').getTime();

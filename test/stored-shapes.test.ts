@@ -94,6 +94,7 @@ const released: Readonly<Record<number, string>> = {
   29: '23714fa3343d7a0d',
   30: 'b8355d336ebcf235',
   31: 'b19243f471616068',
+  32: '28cc1b952dddc03d',
 };
 
 test('a migration never changes', () => {

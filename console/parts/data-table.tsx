@@ -380,14 +380,17 @@ export function NoMatches({ title, text, onClear }: NoMatchesProps) {
 interface NoRowsProps extends EmptyStateProps {
   /** What the table lists: "payments". */
   of: string;
+  /** Whether the table has the rows of the time range only. */
+  isOfRange?: boolean;
   /** For filters that match none. */
   advice?: string;
 }
 
 /** Replaces a table without rows, with what the list will have unless the address has filters. */
-export function NoRows({ of, advice = 'Change or clear the filters.', ...nothing }: NoRowsProps) {
+export function NoRows({ of, isOfRange = false, advice = 'Change or clear the filters.', ...nothing }: NoRowsProps) {
   const { values, clear } = useFilters();
-  if (countFilters(values) === 0) return <EmptyState {...nothing} />;
+  if (countFilters(values) === 0)
+    return <EmptyState {...nothing} {...(isOfRange && { title: `No ${of} in this time range` })} />;
   return <NoMatches title={`No matching ${of}`} text={advice} onClear={clear} />;
 }
 

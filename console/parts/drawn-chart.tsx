@@ -1,8 +1,16 @@
 // Draws a TimeChart. Only this file imports the chart library.
 
 import { AreaChart, BarChart, LineChart } from '@mantine/charts';
-import { type KeyboardEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
-import { ReferenceArea, useActiveTooltipLabel } from 'recharts';
+import {
+  type ComponentPropsWithoutRef,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  useRef,
+  useState,
+} from 'react';
+import { ReferenceArea, useActiveTooltipLabel, useXAxisInverseDataSnapScale } from 'recharts';
 import { axisOf } from '../figures.ts';
 import type { TimeChartProps } from './time-chart.tsx';
 
@@ -13,7 +21,16 @@ const AXIS_PX_MIN = 64;
 /** Above the plot, for the half of the highest label that reaches beyond it. */
 const LABEL_PX = 10;
 
-export function DrawnChart({
+export function DrawnChart(props: TimeChartProps) {
+  const pick = usePick(props.onPick);
+  return (
+    <div {...pick.mouse}>
+      <Drawing {...props} pick={pick} />
+    </div>
+  );
+}
+
+function Drawing({
   points,
   series,
   kind,
@@ -23,10 +40,10 @@ export function DrawnChart({
   formatValue,
   hasSteps = false,
   isBare = false,
+  isSmall = false,
   isOfCounts = false,
-  onPick,
-}: TimeChartProps) {
-  const pick = usePick(onPick);
+  pick,
+}: TimeChartProps & { pick: Picking }) {
   const labelOf = (place: unknown) => points[Number(place)]?.at ?? '';
   const [least, most] = extremesOf(points, series, isStacked === true);
   const { ticks, domain } = axisOf(least, most, isOfCounts);
@@ -37,9 +54,9 @@ export function DrawnChart({
     data: points.map((point, place) => ({ ...point, place })), // labels may be repeated, places are not
     dataKey: 'place',
     series: series.map(({ name, label, color }) => ({ name, label, color })),
-    withLegend: !isBare && series.length > 1,
+    withLegend: !isBare && !isSmall && series.length > 1,
     withXAxis: !isBare,
-    withYAxis: !isBare,
+    withYAxis: !isBare && !isSmall,
     withTooltip: !isBare,
     gridAxis: isBare ? ('none' as const) : ('x' as const),
     tickLine: 'none' as const,
@@ -57,7 +74,7 @@ export function DrawnChart({
     ...pick.keys,
   };
   // A chart without tooltips is not focusable.
-  const drawing = { accessibilityLayer: !isBare, ...(!isBare && { margin: { top: LABEL_PX } }), ...pick.mouse };
+  const drawing = { accessibilityLayer: !isBare, ...(!isBare && { margin: { top: LABEL_PX } }) };
   if (kind === 'bar')
     return <BarChart {...shared} barChartProps={drawing} {...(isStacked === true && { type: 'stacked' as const })} />;
   if (kind === 'line')
@@ -82,52 +99,62 @@ export function DrawnChart({
   );
 }
 
-interface Pick {
-  mouse: object;
+interface Picking {
+  mouse: Pick<ComponentPropsWithoutRef<'div'>, 'onMouseDown' | 'onMouseMove' | 'onMouseUp' | 'onMouseLeave' | 'style'>;
   keys: object;
   /** What it adds to the chart. */
   marks: ReactNode;
 }
 
 /** Picks a point by a click, or by Enter after the arrow keys, and several by dragging over them. */
-function usePick(onPick: TimeChartProps['onPick']): Pick {
+function usePick(onPick: TimeChartProps['onPick']): Picking {
   const [span, setSpan] = useState<readonly [number, number] | null>(null);
-  const active = useRef<number | null>(null);
+  const places = useRef<Places>({ active: null, at: () => null });
   if (onPick === undefined) return { mouse: {}, keys: {}, marks: null };
   const [first, last] = span === null ? [0, 0] : [Math.min(...span), Math.max(...span)];
-  const move = (start: number | null, { activeTooltipIndex }: { activeTooltipIndex?: unknown }) => {
-    const place = activeTooltipIndex == null ? Number.NaN : Number(activeTooltipIndex);
-    if (Number.isInteger(place)) setSpan([start ?? place, place]);
+  const move = (start: number | null, { clientX, currentTarget }: MouseEvent) => {
+    const place = places.current.at(clientX - currentTarget.getBoundingClientRect().left);
+    if (place !== null) setSpan([start ?? place, place]);
   };
-  const end = () => {
-    setSpan(null);
-    if (span !== null) onPick(first, last);
+  const pickActive = () => {
+    const { active } = places.current;
+    if (active !== null) onPick(active, active);
   };
   return {
     mouse: {
-      onMouseDown: (at: object) => move(null, at),
-      onMouseMove: (at: object) => span !== null && move(span[0], at),
-      onMouseUp: end,
+      onMouseDown: (event) => move(null, event),
+      onMouseMove: (event) => span !== null && move(span[0], event),
+      onMouseUp() {
+        setSpan(null);
+        if (span !== null) onPick(first, last);
+      },
       onMouseLeave: () => setSpan(null),
       style: { cursor: 'pointer', userSelect: 'none' },
     },
-    keys: {
-      onKeyDown: ({ key }: KeyboardEvent) =>
-        key === 'Enter' && active.current !== null && onPick(active.current, active.current),
-    },
+    keys: { onKeyDown: ({ key }: KeyboardEvent) => key === 'Enter' && pickActive() },
     marks: (
       <>
-        <ActivePlace place={active} />
+        <KeepPlaces places={places} />
         {first !== last && <ReferenceArea x1={first} x2={last} fillOpacity={0.2} />}
       </>
     ),
   };
 }
 
-/** Keeps the place that the arrow keys or the mouse have reached. */
-function ActivePlace({ place }: { place: RefObject<number | null> }) {
+interface Places {
+  /** The place that the arrow keys or the mouse have reached. */
+  active: number | null;
+  /** The place of the point nearest to a distance from the left end of the chart. */
+  at: (px: number) => number | null;
+}
+
+function KeepPlaces({ places }: { places: RefObject<Places> }) {
   const label = useActiveTooltipLabel();
-  place.current = label === undefined ? null : Number(label);
+  const valueAt = useXAxisInverseDataSnapScale();
+  places.current = {
+    active: label === undefined ? null : Number(label),
+    at: (px) => (valueAt === undefined ? null : Number(valueAt(px))),
+  };
   return null;
 }
 

@@ -20,7 +20,7 @@ import { tagsOf, tagTexts } from '../tags.ts';
 import { Select, TagsInput } from './later.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
-import { DayField, type DayFieldProps, TimeField, type TimeFieldProps } from './times.tsx';
+import { SavedViews } from './saved-views.tsx';
 
 const SHOWN_MAX = 50;
 export const SEARCH_MS = 200;
@@ -158,6 +158,7 @@ export function FilterBar({ children, mb = 'md' }: FilterBarProps) {
       <div id={id} {...(!isOpen && { className: 'closed-on-phones' })}>
         <Group align="flex-end" gap="sm">
           {children}
+          <SavedViews />
         </Group>
       </div>
     </Box>
@@ -199,38 +200,6 @@ export function TextFilter({ name, also, ...input }: FieldOf<TextInputProps>) {
 
 export function SearchFilter(search: FieldOf<TextInputProps>) {
   return <TextFilter type="search" leftSection={<Icon name="search" />} {...search} />;
-}
-
-type ZonedFieldOf<Props> = Filter & Omit<Props, 'name' | 'value' | 'onChange'>;
-
-/** A day in the zone of the console. `dayRange` translates two of them to parameters of the API. */
-function DayFilter({ name, also, ...input }: ZonedFieldOf<DayFieldProps>) {
-  const { values, set } = useFilters();
-  const change = (day: string) => set({ [name]: day, ...also });
-  return (
-    <DayField
-      w={200}
-      {...input}
-      value={values[name] ?? ''}
-      onChange={({ currentTarget }) => change(currentTarget.value)}
-    />
-  );
-}
-
-/** The filters of the first and the last day of a list. */
-export function DayFilters() {
-  return (
-    <>
-      <DayFilter name="since" label="From" />
-      <DayFilter name="until" label="To" note="inclusive" w={230} />
-    </>
-  );
-}
-
-/** A time in the zone of the console. The address keeps the moment, which is the same in every zone. */
-export function TimeFilter({ name, also, ...input }: ZonedFieldOf<TimeFieldProps>) {
-  const { values, set } = useFilters();
-  return <TimeField {...input} value={values[name]} onChange={(at) => set({ [name]: at, ...also })} />;
 }
 
 export function SelectFilter({

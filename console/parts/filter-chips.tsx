@@ -1,6 +1,6 @@
 // The filters of a list as chips: a menu adds one, a chip changes or removes it. The address keeps their values.
 
-import { CloseButton, Group, Text, UnstyledButton } from '@mantine/core';
+import { CloseButton, Group, type MantineSpacing, Text, UnstyledButton } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { loadPage } from '../api.ts';
 import { useFilters } from '../filters.ts';
@@ -8,6 +8,7 @@ import { usePreload } from '../preload.ts';
 import { type FoundBy, foundAccounts, useChoosesAccount } from './fields.tsx';
 import { MenuButton } from './later.tsx';
 import { ActionButton } from './link.tsx';
+import { SavedViews } from './saved-views.tsx';
 
 /** Loads with the first filter that is changed. */
 const loadEditor = async () => (await import('./filter-editor.tsx')).FilterEditor;
@@ -32,9 +33,7 @@ export type Choice =
       inputMode?: 'decimal';
       faultOf?: (text: string) => string | null;
       onApply?: (text: string) => void;
-    }
-  /** A day in the zone of the console. */
-  | { kind: 'day' };
+    };
 
 export type ListFilter = Choice & {
   /** The parameter of the address. */
@@ -50,9 +49,10 @@ interface FilterChipsProps {
   filters: readonly ListFilter[];
   /** Fields before the chips, such as the time range. */
   children?: ReactNode;
+  mb?: MantineSpacing | number;
 }
 
-export function FilterChips({ filters, children }: FilterChipsProps) {
+export function FilterChips({ filters, children, mb = 'md' }: FilterChipsProps) {
   const { values, set } = useFilters();
   const [open, setOpen] = useState<string | null>(null);
   usePreload(loadEditor);
@@ -64,7 +64,7 @@ export function FilterChips({ filters, children }: FilterChipsProps) {
   const offered = filters.filter((filter) => !shown.includes(filter));
   const clear = () => set(Object.assign({}, ...active.map((filter) => emptied(filter))));
   return (
-    <Group mb="md" gap="xs" align="flex-end" className="no-print" role="search" aria-label="Filters">
+    <Group mb={mb} gap="xs" align="flex-end" className="no-print" role="search" aria-label="Filters">
       {children}
       {shown.map((filter) => (
         <FilterChip
@@ -77,6 +77,7 @@ export function FilterChips({ filters, children }: FilterChipsProps) {
         />
       ))}
       {offered.length > 0 && <AddFilter filters={offered} onAdd={setOpen} />}
+      <SavedViews />
       {active.length > 0 && <ActionButton label="Clear filters" variant="subtle" size="sm" onClick={clear} />}
     </Group>
   );

@@ -2,13 +2,12 @@
 
 import { Combobox, Popover, Stack, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { type ChangeEvent, type FormEvent, type ReactElement, useState } from 'react';
+import { type FormEvent, type ReactElement, useState } from 'react';
 import { SEARCH_MS } from './fields.tsx';
 import type { Choice, ListFilter, Option } from './filter-chips.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { useOpenLater } from './open-later.ts';
 import { Hint } from './page.tsx';
-import { DayField } from './times.tsx';
 
 /** Options that are listed at once. */
 const SHOWN_MAX = 100;
@@ -118,9 +117,8 @@ function OptionList({ label, value, onChange, options, isLoading, search, onSear
   );
 }
 
-function TextEditor({ filter, value, onChange }: EditorProps<'text' | 'day'>) {
-  const { placeholder, inputMode, faultOf, onApply }: Partial<Extract<ListFilter, { kind: 'text' }>> =
-    filter.kind === 'text' ? filter : {};
+function TextEditor({ filter, value, onChange }: EditorProps<'text'>) {
+  const { label, placeholder, inputMode, faultOf, onApply } = filter;
   const [text, setText] = useState(value);
   const [fault, setFault] = useState<string | null>(null);
   const apply = (event: FormEvent) => {
@@ -130,21 +128,18 @@ function TextEditor({ filter, value, onChange }: EditorProps<'text' | 'day'>) {
     setFault(found);
     if (found === null) (onApply ?? onChange)(wanted);
   };
-  const field = {
-    label: filter.label,
-    value: text,
-    error: fault,
-    onChange: ({ currentTarget }: ChangeEvent<HTMLInputElement>) => setText(currentTarget.value),
-    'data-autofocus': true,
-  };
   return (
     <form onSubmit={apply}>
       <Stack gap="xs">
-        {filter.kind === 'day' ? (
-          <DayField {...field} />
-        ) : (
-          <TextInput placeholder={placeholder} inputMode={inputMode} {...field} />
-        )}
+        <TextInput
+          data-autofocus
+          label={label}
+          placeholder={placeholder}
+          inputMode={inputMode}
+          value={text}
+          error={fault}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
         <ActionButton type="submit" label="Apply" isPrimary size="xs" />
       </Stack>
     </form>

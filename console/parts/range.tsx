@@ -7,9 +7,11 @@ import { optionsOf } from '../labels.ts';
 import {
   DEFAULT_RANGE,
   describeRange,
+  monthOfRange,
   rangeLabels,
   rangeOf,
   rangeOfBucket,
+  rangeOfMonth,
   rangeText,
   startOf,
   stepMs,
@@ -46,11 +48,13 @@ export function useSetRange(): (text: string) => void {
 }
 
 /**
-^ * Picks buckets of a chart: one leads to the requests that it counts, narrowed by `of`; several become the range.
+ * Picks buckets of a chart: one leads to the requests that it counts, narrowed by `of`; several become the range. By default, the buckets
+ * are steps of the range.
  */
 export function usePickBuckets(
   buckets: readonly { at: string }[],
   of: Record<string, string> = {},
+  lengthMs?: number,
 ): (first: number, last: number) => void {
   const range = useRange();
   const setRange = useSetRange();
@@ -58,7 +62,7 @@ export function usePickBuckets(
   return (first, last) => {
     const at = buckets[first]?.at;
     if (at === undefined) return;
-    const text = rangeOfBucket(range, at, last - first + 1);
+    const text = rangeOfBucket(range, at, lengthMs ?? stepMs[range.step], last - first + 1);
     if (first === last) void goTo('/usage', { ...of, range: text });
     else setRange(text);
   };
@@ -74,13 +78,11 @@ export function RangeFilter() {
 }
 
 interface RangeFieldsProps {
-  /** In a grid of filters. */
-  isInGrid?: boolean;
   size?: 'xs' | 'sm';
 }
 
 /** The fields of the choice, for a bar of filters. */
-export function RangeFields({ isInGrid = false, size = 'sm' }: RangeFieldsProps) {
+export function RangeFields({ size = 'sm' }: RangeFieldsProps) {
   const { name, sinceMs, untilMs } = useRange();
   const set = useSetRange();
   const choose = (chosen: string | null) =>
@@ -90,7 +92,7 @@ export function RangeFields({ isInGrid = false, size = 'sm' }: RangeFieldsProps)
       <Select
         {...(size === 'sm' ? { label: 'Time range' } : { 'aria-label': 'Time range' })}
         size={size}
-        w={isInGrid ? undefined : 160}
+        w={160}
         data={[...optionsOf(rangeLabels), { value: 'custom', label: 'Custom range' }]}
         value={name}
         onChange={choose}
@@ -136,6 +138,13 @@ function EndField({ label, size, ms, onChange }: EndFieldProps) {
       onKeyDown={({ key }) => key === 'Enter' && leave()}
     />
   );
+}
+
+/** The month of the range, of reports that consist of months, and the choice of another one. */
+export function useMonth(): [string, (month: string) => void] {
+  const setRange = useSetRange();
+  const current = new Date().toISOString().slice(0, 7);
+  return [monthOfRange(useRange(), Date.now()), (month) => setRange(month === current ? 'month' : rangeOfMonth(month))];
 }
 
 /** What the range covers: "Last 7 days: Nov 24 – Nov 30 (UTC)". */

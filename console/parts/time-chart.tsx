@@ -28,6 +28,8 @@ export interface TimeChartProps {
   summary: string;
   /** Omits axes and legend. */
   isBare?: boolean;
+  /** Omits the axis of values and the legend. */
+  isSmall?: boolean;
   /** The values are counts: the axis has no fractions. */
   isOfCounts?: boolean;
   /** Called with the places of the first and the last point: of a click, or Enter, they are the same; others are of a drag. */

@@ -1,9 +1,9 @@
-// Tokens and cost of one model or account over the time range, with totals.
+// Requests, tokens and cost of one model or account over the time range, with totals.
 
 import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { UsageBucketShape, UsageTimelineShape } from '../../src/admin-api/shapes.ts';
 import type { Query } from '../api.ts';
-import { countOf, formatCompact, toChartNumber } from '../figures.ts';
+import { countOf, formatCompact, formatCount, toChartNumber } from '../figures.ts';
 import { chartFormats, formatMoney, sumOf } from '../money.ts';
 import { useGet } from '../queries.ts';
 import { rangeQuery, type Step } from '../range.ts';
@@ -13,7 +13,7 @@ import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
 import { RangeFilter, usePickBuckets, useRange, useRangeText } from './range.tsx';
-import { TimeChart } from './time-chart.tsx';
+import { type Series, TimeChart } from './time-chart.tsx';
 import { useZone } from './times.tsx';
 
 interface UseOverTimeProps {
@@ -42,7 +42,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   const summary = `${requests}, ${formatMoney(cost)}`;
   const zone = useZone();
   const pick = usePickBuckets(timeline.data, of);
-  if (messages === 0) return <Hint>{`No requests in this period${rejected}.`}</Hint>;
+  if (messages + refused === 0) return <Hint>No requests in this period.</Hint>;
   const points = timeline.data.map((bucket) => pointOf(bucket, timeline.step, zone));
   return (
     <Stack>
@@ -57,7 +57,21 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
           </TextLink>
         </Text>
       </Group>
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <SimpleGrid cols={{ base: 1, md: 2, lg: 3 }}>
+        <Stack gap={4}>
+          <Hint size="xs">Requests</Hint>
+          <TimeChart
+            kind="bar"
+            isStacked
+            isOfCounts
+            onPick={pick}
+            heightPx={200}
+            summary={`${requests}${rejected}`}
+            format={formatCount}
+            points={points}
+            series={requestSeries({ failed: 0, refused })}
+          />
+        </Stack>
         <Stack gap={4}>
           <Hint size="xs">Tokens</Hint>
           <TimeChart
@@ -89,9 +103,25 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   );
 }
 
+type Requests = Pick<UsageBucketShape, 'failed' | 'refused'>;
+
+/** The bars of requests. A count that is null has none. */
+export function requestSeries({ failed, refused }: Requests): Series[] {
+  return [
+    { name: 'completed', label: failed === null ? 'Requests' : 'Completed', color: 'road.6' },
+    ...(failed === null ? [] : [{ name: 'failed', label: 'Failed', color: 'red.6' }]),
+    ...(refused === null ? [] : [{ name: 'refused', label: 'Rejected', color: 'yellow.6' }]),
+  ];
+}
+
+export function requestFigures({ messages, failed, refused }: Requests & Pick<UsageBucketShape, 'messages'>) {
+  return { completed: messages - (failed ?? 0), failed, refused };
+}
+
 function pointOf(bucket: UsageBucketShape, step: Step, zone: string) {
   return {
     at: formatStep(bucket.at, step, zone),
+    ...requestFigures(bucket),
     ...splitTokens(bucket),
     cost: toChartNumber(bucket.cost),
   };

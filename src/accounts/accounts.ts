@@ -91,6 +91,7 @@ export {
   type PersonBudgetChange,
   type PersonStore,
 } from './person.ts';
+export type { SavedView, SavedViewStore, ViewOwner } from './saved-views.ts';
 export type {
   ScimAttributes,
   ScimChange,

@@ -46,6 +46,7 @@ import { publicPageRoutes } from './public-pages.ts';
 import { refusalRoutes } from './refusals.ts';
 import { type AdminRoute, addRoute } from './route.ts';
 import { routeHealthRoutes } from './route-health.ts';
+import { savedViewRoutes } from './saved-views.ts';
 import { makeScimApp } from './scim-app.ts';
 import { searchRoutes } from './search.ts';
 import { signUpRoutes } from './sign-ups.ts';
@@ -125,6 +126,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...unsubscribeRoutes,
     ...publicPageRoutes,
     ...meRoutes,
+    ...savedViewRoutes,
     ...consentRoutes,
   ];
 }

@@ -11,6 +11,7 @@ import {
   type NetworkCounter,
   type Person,
   type PersonStore,
+  type SavedViewStore,
   type ScimStore,
   type SignUpStore,
   type TokenRole,
@@ -187,6 +188,7 @@ export interface AdminDependencies {
   codes: CodeStore;
   bills: BillStore;
   agents: AgentStore;
+  savedViews: SavedViewStore;
   paymentStore: PaymentStore;
   /** null: no provider is set, and no payments are taken. */
   payments: PaymentService | null;

@@ -50,6 +50,7 @@ import type {
 import type { refusalSchema, refusalTotalSchema, refusalTotalsSchema } from './refusals.ts';
 import type { errorSchema } from './route.ts';
 import type { routeHealthListSchema, routeHealthSchema } from './route-health.ts';
+import type { savedViewSchema } from './saved-views.ts';
 import type { searchSchema } from './search.ts';
 import type { mailedSchema, signedUpSchema } from './sign-ups.ts';
 import type { meSchema, tokenSchema } from './tokens.ts';
@@ -80,6 +81,7 @@ export type CreditShape = z.infer<typeof creditSchema>;
 export type DeliveryShape = z.infer<typeof deliverySchema>;
 export type DestinationShape = z.infer<typeof destinationSchema>;
 export type DirectoryGroupShape = z.infer<typeof directoryGroupSchema>;
+export type SavedViewShape = z.infer<typeof savedViewSchema>;
 export type EntryShape = z.infer<typeof entrySchema>;
 export type ErrorShape = z.infer<typeof errorSchema>;
 export type ExportRunShape = z.infer<typeof exportRunSchema>;

@@ -34,7 +34,7 @@ export const summarySchema = z
     buckets: z
       .array(z.object({ at: timeShown, messages: countShown, failed: countShown.nullable(), cost: amountShown }))
       .describe(
-        'From the first bucket with messages to the last, oldest first. Their sum is `total`. Empty if `is_of_days` and grouped by anything but the day.',
+        'All buckets since `since` or `counted_since`, oldest first; without `since`, from the first bucket with messages to the last. Their sum is `total`. Empty without messages, and if `is_of_days` and grouped by anything but the day.',
       ),
     data: z
       .array(totalSchema)
@@ -73,8 +73,10 @@ export const summaryRoutes: AdminRoute[] = [
       const tagName = tagNameFor(query.tag_name, groupBy === null ? [] : [groupBy]);
       const nowMs = call.clock.nowMs();
       // Nothing is later than now: the totals of the whole day are those until now.
-      const lastMs = isOfDays && untilMs >= nowMs ? nowMs - (nowMs % DAY_MS) + DAY_MS - 1 : untilMs;
-      const question = { ...narrowed, ...filter, sinceMs, untilMs: lastMs, groupBy, tagName, isOfDays, limit };
+      const lastMs = Math.min(untilMs, nowMs);
+      const lastDayMs = lastMs < nowMs ? lastMs : nowMs - (nowMs % DAY_MS) + DAY_MS - 1;
+      const times = { sinceMs, untilMs: isOfDays ? lastDayMs : lastMs };
+      const question = { ...narrowed, ...filter, ...times, groupBy, tagName, isOfDays, limit };
       const summary = await call.usage.summarizeUsage(question, requesterOf(call));
       return encodeSummary({
         ...summary,

@@ -25,6 +25,7 @@ export type IdKind =
   | 'inc'
   | 'file'
   | 'dgrp'
+  | 'view'
   | 'scimuser'
   | 'scimgroup';
 

@@ -560,6 +560,9 @@ export const bounds = {
   peoplePerAccountMax: 1_000,
   invitationsAtOnce: 100, // in one request
   directoryGroupsMax: 1_000,
+  viewsPerOwnerMax: 100, // saved views
+  viewPageCharactersMax: 100,
+  viewSearchCharactersMax: 2_000,
   keysEndedAtOnce: 500, // of a person who leaves an account, in one transaction
   unclaimedReadMax: 100, // people with one email that none of them claims
   directoryPriority: 100, // of a directory group, unless another is given

@@ -28,7 +28,10 @@ export interface UsageSummary {
   failed: number | null;
   /** Length of a bucket. */
   stepMs: number;
-  /** From the first one with messages to the last, earliest first. Empty for groups of whole days other than days. */
+  /**
+   * All of the times that were asked for and are counted, earliest first; without a first time, from the first bucket with messages.
+   * Empty without messages, and for groups of whole days other than days.
+   */
   buckets: SummaryBucket[];
   /** The latest days, or the groups with the highest cost, at most `limit`. */
   rows: UsageTotal[];
@@ -78,12 +81,12 @@ export class SummarySum {
     { countedSinceMs, firstDayMs }: Pick<UsageSummary, 'countedSinceMs' | 'firstDayMs'>,
     bucketsMax: number,
   ): UsageSummary {
-    const { isOfDays, limit } = this.#question;
+    const { isOfDays, limit, sinceMs, untilMs } = this.#question;
     const steps = isOfDays ? STEPS_OF_DAYS_MS : [...STEPS_MS, ...STEPS_OF_DAYS_MS];
     const times = [...this.#parts.keys()];
     const [firstMs, lastMs] = times.reduce(
       ([first, last], atMs) => [Math.min(first, atMs), Math.max(last, atMs)],
-      [Number.POSITIVE_INFINITY, 0],
+      sinceMs === 0 ? [Number.POSITIVE_INFINITY, 0] : [Math.max(sinceMs, countedSinceMs), untilMs],
     );
     const bucketsOf = (stepMs: number) => Math.floor(lastMs / stepMs) - Math.floor(firstMs / stepMs) + 1;
     const stepMs = steps.find((step) => bucketsOf(step) <= bucketsMax) ?? (steps.at(-1) as number);

@@ -254,6 +254,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
   const { signIn, sessions } = parts.people;
   const { vault, stores, ledger, feed } = store;
   const tokenHash = hashSecret(token);
+  const { codes, bills, agents, savedViews } = stores;
   return makeAdminApi({
     version,
     async verifyToken(shown) {
@@ -286,9 +287,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exports: stores.exports,
     traffic: parts.traffic.store,
     incidents: stores.incidents,
-    codes: stores.codes,
-    bills: stores.bills,
-    agents: stores.agents,
+    ...{ codes, bills, agents, savedViews },
     paymentStore: stores.payments,
     payments: parts.payments,
     integrations: parts.integrations,

@@ -21,6 +21,7 @@ import { paymentStatement } from './payment-rows.ts';
 import { type ScimRow, scimStatements } from './scim-rows.ts';
 import { type TagSetRow, tagSetStatement } from './tag-set-rows.ts';
 import { type TrafficRow, trafficStatement } from './traffic-rows.ts';
+import { type ViewRow, viewStatement } from './view-rows.ts';
 
 export type CoCommittedRow =
   | PaymentRow
@@ -66,7 +67,8 @@ export type CoCommittedRow =
   | BillRow
   | IncidentRow
   | FileRow
-  | ScimRow;
+  | ScimRow
+  | ViewRow;
 
 export function answerRow(answer: StoredAnswer): CoCommittedRow {
   return { table: 'answers', answer };
@@ -160,6 +162,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   provider_bills: billStatement,
   incidents: incidentStatement,
   files: fileStatement,
+  saved_views: viewStatement,
 };
 
 /** The statements that write one row, in order. */

@@ -63,6 +63,7 @@ export const movedTables = [
   'agent_keys',
   'device_codes',
   'tag_sets',
+  'saved_views',
 ] as const;
 
 export type MovedTable = (typeof movedTables)[number];

@@ -67,6 +67,7 @@ import {
 } from './tables.ts';
 import { tagSetReads } from './tag-set-rows.ts';
 import { BELOW, usageColumnsOn } from './usage-reads.ts';
+import { viewReads } from './view-rows.ts';
 
 export function describeAccountMeters(row: AccountRow, nowMs: number): AccountMeters {
   return {
@@ -176,6 +177,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...incidentReads(on),
     ...fileReads(on),
     ...agentReads(on),
+    ...viewReads(on),
     ...eventShortReads(on),
     ...exportReads(on),
     ...mailReads(on),

@@ -5,6 +5,7 @@ import type {
   DirectoryGroupStore,
   NameSearches,
   PersonStore,
+  SavedViewStore,
   ScimStore,
   SignUpStore,
   TagSetStore,
@@ -54,11 +55,11 @@ import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.t
 import { type ExportReads, exportWrites } from './export-rows.ts';
 import { type FileReads, fileWrites } from './file-rows.ts';
 import { type IncidentReads, incidentWrites } from './incident-rows.ts';
-
 import type { MailReads } from './mail-rows.ts';
 import type { ScimReads } from './scim-rows.ts';
 import { tagSetWrites } from './tag-set-rows.ts';
 import { type TrafficStore, trafficWrites } from './traffic-rows.ts';
+import { type ViewReads, viewWrites } from './view-rows.ts';
 
 export type RetentionReads = Pick<RetentionStore, 'countForgotten' | 'countToCarry' | 'listToCarry'>;
 
@@ -121,6 +122,7 @@ export interface Stores {
   incidents: IncidentStore;
   files: FileStore;
   agents: AgentStore;
+  savedViews: SavedViewStore;
   events: EventStore;
   destinations: DestinationStore;
   deliveries: DeliveryStore;
@@ -158,6 +160,7 @@ export type ShortReads = AccessReads &
   IncidentReads &
   FileReads &
   AgentReads &
+  ViewReads &
   Pick<CatalogStore, 'loadCatalog'> &
   Pick<InstallationStore, 'readInstallation'> &
   Pick<SampleStore, 'loadSamples'> &
@@ -200,6 +203,7 @@ export function assembleStores(
     incidents: { ...all, ...incidentWrites(gate) },
     files: { ...all, ...fileWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
+    savedViews: { ...all, ...viewWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },
     destinations: { ...all, ...destinationWrites(gate) },
     deliveries: { ...all, ...deliveryWrites(gate) },

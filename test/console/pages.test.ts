@@ -67,7 +67,6 @@ const filters: Readonly<Record<string, readonly [field: string, button?: string]
   '/keys?status=enabled': ['Name, prefix, tag or account', 'Filters (1)'],
   '/models': ['Name or alias'],
   '/accounts': ['Name'],
-  '/payments': ['Status'],
   '/settings': ['Setting'],
   '/destinations': ['Account'],
   '/reference?api=admin': ['Search operations'],

@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import {
   comparedRanges,
   describeRange,
+  monthOfRange,
   precedingRange,
   rangeLabels,
   rangeOf,
@@ -77,9 +78,19 @@ test('a text in the address that is no range means the default one', () => {
 
 test('a bucket of a chart is a range, cut to that of the chart', () => {
   const range = rangeOf('2026-11-20T05:45Z..2026-11-21T05:45Z', NOW_MS);
-  expect(rangeOfBucket(range, '2026-11-20T05:00:00.000Z')).toBe('2026-11-20T05:45Z..2026-11-20T06:00Z');
-  expect(rangeOfBucket(range, '2026-11-20T06:00:00.000Z', 2)).toBe('2026-11-20T06:00Z..2026-11-20T08:00Z');
-  expect(rangeOfBucket(range, '2026-11-21T05:00:00.000Z')).toBe('2026-11-21T05:00Z..2026-11-21T05:45Z');
+  expect(rangeOfBucket(range, '2026-11-20T05:00:00.000Z', stepMs.hour)).toBe('2026-11-20T05:45Z..2026-11-20T06:00Z');
+  expect(rangeOfBucket(range, '2026-11-20T06:00:00.000Z', stepMs.hour, 2)).toBe('2026-11-20T06:00Z..2026-11-20T08:00Z');
+  expect(rangeOfBucket(range, '2026-11-21T05:00:00.000Z', stepMs.hour)).toBe('2026-11-21T05:00Z..2026-11-21T05:45Z');
+});
+
+test('the month of a range is that of its last moment that has passed', () => {
+  const monthOf = (text: string) => monthOfRange(rangeOf(text, NOW_MS), NOW_MS);
+  expect(['7d', 'month', 'last_month', rangeOfMonth('2026-02')].map(monthOf)).toEqual([
+    ...['2026-11', '2026-11', '2026-10', '2026-02'],
+  ]);
+  expect(['2026-10-31..2026-11-01', '2026-10-31..', '2026-11-20..2027-01-01'].map(monthOf)).toEqual([
+    ...['2026-10', '2026-11', '2026-11'],
+  ]);
 });
 
 test('a range is compared with as many whole steps directly before it', () => {

@@ -43,6 +43,11 @@ test.skipIf(chromium === null)(
     await table.getByText('model_not_found').first().waitFor();
     expect(await table.getByText('key_invalid').count()).toBe(0);
     expect(await page.getByText('Account', { exact: true }).count()).toBe(0);
+    await page.getByRole('navigation').getByRole('link', { name: 'Accounts' }).click();
+    await page.getByRole('link', { name: 'acme', exact: true }).first().click();
+    const chart = page.getByRole('img', { name: '0 requests · 3 rejected requests' });
+    await chart.getByText('Rejected', { exact: true }).waitFor();
+    await chart.locator('.recharts-bar-rectangle path').first().waitFor();
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
+import { countOf, formatShort } from '../../console/figures.ts';
+import { type Grouping, groupingLabels, groupingNoun, groupName } from '../../console/groupings.ts';
 import { rangeOf, rangeText } from '../../console/range.ts';
 import { startOfDay } from '../../console/times.ts';
 import { parseUsd } from '../../src/base/money.ts';
@@ -14,7 +16,17 @@ import { readCsv } from '../contract/admin-api/exports/read-csv.ts';
 import { type Installation, type Json, makeNode } from '../contract/admin-api/installation.ts';
 import { openSqlite } from '../storage/open-sqlite.ts';
 import { temporaryDirectory } from '../storage/temporary-directory.ts';
-import { type EdgeRecords, type Figures, fillEdges, isAsked, sumOf, ZONES } from '../support/edge-records.ts';
+import {
+  type EdgeRecords,
+  type Figures,
+  fillEdges,
+  groupOf,
+  isAsked,
+  marginOf,
+  sumOf,
+  TAG,
+  ZONES,
+} from '../support/edge-records.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { noAuditContext } from '../support/no-audit-context.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
@@ -22,6 +34,7 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { visit } from './open-console.ts';
 
 const DAY_MS = 86_400_000;
+const marginGroups: readonly Grouping[] = ['model', 'key', 'account', 'provider', 'group', 'person', 'tag'];
 
 let turnpike: Turnpike;
 let filled: EdgeRecords;
@@ -52,12 +65,32 @@ function textIn(zone: string): string {
   return zone === ZONES[0] ? rangeText(midnight(100), null) : rangeText(midnight(29), midnight(1));
 }
 
+const amountOf = (title: string) => BigInt(parseUsd(title.replaceAll(/[$,]/g, '').replace('−', '-')) ?? Number.NaN);
+
 /** The exact amounts in the place, from what is shown on hover. */
 async function amountsIn(place: Locator): Promise<bigint[]> {
   const titles = await place
-    .locator('span[title^="$"]')
+    .locator('span[title*="$"]')
     .evaluateAll((shown) => shown.map((one) => one.getAttribute('title') ?? ''));
-  return titles.map((title) => BigInt(parseUsd(title.replaceAll(/[$,]/g, '')) ?? Number.NaN));
+  return titles.map(amountOf);
+}
+
+type Figure = number | bigint | string;
+
+/** The rows of a table by their names, without the cells that are not visible, with exact amounts; and its row of totals as "Total". */
+async function rowsIn(table: Locator): Promise<Record<string, Figure[]>> {
+  const rows = await table
+    .locator('tbody tr, tfoot tr')
+    .evaluateAll((found) =>
+      found.map((row) =>
+        [...row.querySelectorAll('td, th')].map(
+          (cell) => cell.querySelector('span[title*="$"]')?.getAttribute('title') ?? cell.textContent ?? '',
+        ),
+      ),
+    );
+  const figureOf = (text: string) =>
+    text.includes('$') ? amountOf(text) : /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : text;
+  return Object.fromEntries(rows.map(([name = '', ...cells]) => [name, cells.map(figureOf)]));
 }
 
 const countIn = async (place: Locator) => Number(((await place.textContent()) ?? '').replaceAll(/\D/g, ''));
@@ -69,7 +102,7 @@ async function choose(page: Page, name: string): Promise<void> {
   await page.waitForLoadState('networkidle');
 }
 
-const READS_MAX = 400;
+const READS_MAX = 100;
 const READ_EVERY_MS = 50;
 
 /** Waits until the page shows it. */
@@ -77,6 +110,107 @@ async function reach<Value>(page: Page, right: Value, read: () => Promise<Value>
   for (let reads = 0; reads < READS_MAX && !Bun.deepEquals(await read(), right); reads++)
     await page.waitForTimeout(READ_EVERY_MS);
   expect<unknown>(await read()).toEqual(right);
+}
+
+const cellsOf = (own: readonly Json[]) => {
+  const sum = sumOf(own);
+  return [sum.messages, sum.input, sum.cacheRead + sum.cacheWrite, sum.output, sum.cost];
+};
+
+/** The groups of records, as a table shows them. */
+function groupsOf(own: readonly Json[], by: Grouping, cells: (own: readonly Json[]) => Figure[]) {
+  const groups = Map.groupBy(own, (record) => groupName({ [by]: groupOf(record, by) }, by, filled.names));
+  return Object.fromEntries([...groups].map(([name, members]) => [name, cells(members)]));
+}
+
+/** Every grouping that a page offers. */
+async function expectGroups(page: Page, among: readonly Grouping[], read: (by: Grouping) => Promise<void>) {
+  for (const by of among) {
+    await page.getByRole('combobox', { name: 'Group by' }).click();
+    await page.getByRole('option', { name: `By ${groupingLabels[by]}`, exact: true }).click();
+    if (by === 'tag') {
+      await page.getByLabel('Tag name').fill(TAG);
+      await page.getByLabel('Tag name').press('Enter');
+    }
+    await read(by);
+  }
+}
+
+async function expectGroupedUsage(page: Page, own: readonly Json[]): Promise<void> {
+  await expectGroups(page, Object.keys(groupingLabels) as Grouping[], async (by) => {
+    const table = page.getByRole('table', { name: `Requests by ${groupingNoun(by)}`, exact: true });
+    const right = { ...groupsOf(own, by, cellsOf), Total: cellsOf(own) };
+    await reach(page, right, () => rowsIn(table));
+    if (by === 'day') await expectDayLinks(table);
+  });
+  const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
+  for (const [place, label] of ['Input', 'Cached', 'Output'].entries()) {
+    const figure = totals.getByText(label, { exact: true }).locator('..');
+    await reach(
+      page,
+      `${label}${formatShort(Number(cellsOf(own)[place + 1]))}`,
+      async () => (await figure.textContent()) ?? '',
+    );
+  }
+}
+
+/** A day at an end of the range leads to its part of it. */
+async function expectDayLinks(table: Locator): Promise<void> {
+  const rows = await rowsIn(table);
+  for (const link of await table.getByRole('link').all()) {
+    const text = new URLSearchParams((await link.getAttribute('href'))?.split('?')[1]).get('range') ?? '';
+    const linked = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
+    expect(cellsOf(linked)).toEqual(rows[(await link.textContent()) ?? ''] as number[]);
+  }
+}
+
+async function expectMargin(page: Page, own: readonly Json[]): Promise<void> {
+  await choose(page, 'Margin');
+  const { revenue, providerCost } = marginOf(own);
+  const cards = page.getByRole('main').locator('.mantine-Card-root');
+  const figureOf = (label: string) =>
+    cards
+      .filter({ has: page.getByText(label, { exact: true }) })
+      .first()
+      .locator('.stat-value');
+  for (const [label, amount] of [
+    ['Revenue', revenue],
+    ['Provider cost', providerCost],
+    ['Margin', revenue - providerCost],
+  ] as const)
+    await reach(page, [amount], () => amountsIn(figureOf(label)));
+  const cells = (members: readonly Json[]) => {
+    const { messages, revenue: paid, providerCost: cost } = marginOf(members);
+    return [messages, paid, cost, paid - cost];
+  };
+  await expectGroups(page, marginGroups, async (by) => {
+    const table = page.getByRole('table', { name: 'Margins' });
+    await reach(page, groupsOf(own, by, cells), async () =>
+      Object.fromEntries(Object.entries(await rowsIn(table)).map(([name, row]) => [name, row.slice(0, 4)])),
+    );
+  });
+}
+
+/** A month, UTC. */
+async function expectStatement(page: Page, own: readonly Json[]): Promise<void> {
+  await page.getByRole('link', { name: 'Monthly statement' }).click();
+  const tag = page.getByRole('combobox', { name: 'Tag', exact: true });
+  await tag.fill(TAG);
+  await tag.press('Enter');
+  const months = [...Map.groupBy(own, ({ at }) => String(at).slice(0, 7))].toSorted().slice(-2);
+  for (const [month, members] of months) {
+    await page.getByLabel('Month', { exact: true }).selectOption(month);
+    for (const [by, title, none] of [
+      ['model', 'Usage by model', ''],
+      ['key', 'Usage by API key', ''],
+      ['day', 'Usage by day', ''],
+      ['tag', `Usage by tag ${TAG}`, 'No tag'],
+    ] as const) {
+      const { None: noTag, ...named } = groupsOf(members, by, cellsOf);
+      const right = { ...named, ...(noTag !== undefined && { [none]: noTag }), Total: cellsOf(members) };
+      await reach(page, right, () => rowsIn(page.getByRole('table', { name: title, exact: true })));
+    }
+  }
 }
 
 /** The tile of the overview or of an account with this label. */
@@ -113,6 +247,10 @@ for (const zone of ZONES)
     expect(rows.length).toBe(all.messages);
     expect(sum(rows.map((row) => BigInt(parseUsd(row['cost'] ?? '') ?? Number.NaN)))).toBe(all.cost);
 
+    const own = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
+    await expectGroupedUsage(page, own);
+    await expectMargin(page, own);
+
     const hasAmount = (row: Locator, amount: bigint) =>
       reach(page, true, async () => (await amountsIn(row)).includes(amount));
     const rowOf = (name: string) => main.getByRole('row').filter({ hasText: name });
@@ -131,10 +269,22 @@ for (const zone of ZONES)
     await reach(page, [ofNorth.cost], () => amountsIn(cost.locator('.stat-value')));
     await reach(page, ofNorth.messages, () => countIn(cost.getByText(/requests?$/)));
 
+    await choose(page, 'Models');
+    const ofModel = figuresFor({ model: 'sandbox-echo' });
+    await hasAmount(rowOf('sandbox-echo').first(), ofModel.cost);
+    await open('sandbox-echo');
+    const requests = main.getByText(`${countOf(ofModel.messages, 'request')}, `);
+    await reach(page, [ofModel.cost], () => amountsIn(requests));
+
     await choose(page, 'Groups');
-    await hasAmount(rowOf('default').first(), all.cost);
+    await hasAmount(rowOf('default').first(), sumOf(own.filter(({ group }) => group === 'default')).cost);
     await choose(page, 'Providers');
     await hasAmount(rowOf('sandbox').first(), figuresFor({ provider: 'sandbox' }).cost);
     expect(new URL(page.url()).searchParams.get('range')).toBe(text);
+
+    await choose(page, 'Accounts');
+    await open('north');
+    const ofAccount = records.filter(({ account }) => account === filled.accounts.north);
+    await expectStatement(page, ofAccount);
     expect(visitor.problems).toEqual([]);
   });

@@ -2,12 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { formatUtcDay } from '../../console/times.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaults } from './find-faults.ts';
 import { openConsole } from './open-console.ts';
 import { addFilter } from './page-actions.ts';
 
 const MESSAGES = 24;
+const DAY_MS = 86_400_000;
 
 const opened = openConsole(MESSAGES);
 
@@ -107,7 +109,7 @@ test.skipIf(chromium === null)('a click on a column label sorts by it, and the a
 });
 
 test.skipIf(chromium === null)(
-  'groups have the same total as the line above them, and lead to their requests',
+  'groups and the small chart have the total of the line above them, and lead to their requests',
   async () => {
     await using visitor = await open();
     const { page } = visitor;
@@ -121,6 +123,76 @@ test.skipIf(chromium === null)(
     await groups.getByRole('link', { name: 'sandbox-error-529' }).click();
     await page.getByRole('table', { name: 'Requests', exact: true }).waitFor();
     await waitForColumn(page, 'Model', all('sandbox-error-529'));
+    await expectChart(page, (await columnOf(page, 'Model')).length);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+/** The chart covers the last seven days, of which today has messages. A click on its bar leads to them, and so does dragging. */
+async function expectChart(page: Page, count: number): Promise<void> {
+  const dayOf = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  const ends = `from ${formatUtcDay(dayOf(6))} to ${formatUtcDay(dayOf(0))}`;
+  const chart = page.getByRole('img', { name: `Requests over time, ${ends}: ${count}` });
+  const bars = chart.locator('.recharts-bar-rectangle path');
+  await bars.first().waitFor();
+  expect(await bars.count()).toBe(1);
+  const isSame = (cells: string[]) => all('sandbox-error-529')(cells) && cells.length === count;
+  await bars.first().click();
+  await page.waitForURL(new RegExp(`range=${dayOf(0)}T00%3A00Z`));
+  await waitForColumn(page, 'Model', isSame);
+  await page.goBack();
+  const box = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0 };
+  await page.mouse.move(box.x + box.width / 2, box.y + 9);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 9, box.y + 9, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/range=\d{4}-\d\d-\d\d.*\.\./);
+  expect(new URL(page.url()).searchParams.get('model')).toBe('sandbox-error-529');
+  await waitForColumn(page, 'Model', isSame);
+}
+
+test.skipIf(chromium === null)(
+  'a view keeps filters, range and grouping, is found again, shared and deleted',
+  async () => {
+    await using visitor = await opened.visit('owner');
+    const { page } = visitor;
+    await visitor.goTo('/usage?range=30d&group_by=model&outcome=failed');
+    const search = new URL(page.url()).searchParams;
+    const menu = page.getByRole('button', { name: 'Views', exact: true });
+    const view = (name: string) => page.getByRole('menuitem', { name });
+    const isOpened = () =>
+      page.waitForURL((url) => [...search].every(([name, value]) => url.searchParams.get(name) === value));
+    await menu.click();
+    await view('Save this view').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Failures by model');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('View saved.').first().waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('table', { name: 'API keys' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('failures by');
+    await page.getByRole('option', { name: 'Failures by model' }).waitFor();
+    await page.keyboard.press('Enter');
+    await isOpened();
+    await page.getByRole('table', { name: 'Requests by model' }).waitFor();
+    await menu.click();
+    await view('Edit views').click();
+    await dialog.getByLabel('Share with users of your account').click();
+    await dialog.getByLabel('Name').fill('Failures');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await page.waitForResponse((answer) => answer.url().includes('/api/v1/views?'));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await menu.click();
+    await view('Failures Shared').click();
+    await isOpened();
+    await menu.click();
+    await view('Edit views').click();
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('No saved views of this page.').waitFor();
+    expect(visitor.problems).toEqual([]);
   },
 );
 

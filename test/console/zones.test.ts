@@ -7,11 +7,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { rangeText } from '../../console/range.ts';
+import { startOfDay } from '../../console/times.ts';
 import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
 import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { type Visitor, visit } from './open-console.ts';
-import { addFilter } from './page-actions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -99,34 +100,42 @@ async function chooseUtc(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
 }
 
-/** The journal with both day filters. */
-async function goToJournal(visitor: Visitor, from: string, to: string): Promise<void> {
-  await visitor.goTo(`/accounts/${account}/transactions?since=${from}&until=${to}`);
+/** The entries of a day of the zone. */
+async function goToJournal(visitor: Visitor, day: string, zone: string): Promise<void> {
+  await visitor.goTo(`/accounts/${account}/transactions?view=entries&range=${rangeOfDayIn(day, zone)}`);
+}
+
+function rangeOfDayIn(day: string, zone: string): string {
+  const next = new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
+  return rangeText(startOfDay(day, zone) ?? 0, startOfDay(next, zone));
 }
 
 for (const { zone, name, shown, at, localDay, utcDay } of places)
-  test.skipIf(chromium === null)(`a day means the day of ${name}, and the UTC day after a switch to UTC`, async () => {
+  test.skipIf(chromium === null)(`a range has the day of ${name}, and the UTC day after a switch to UTC`, async () => {
     await using visitor = await visit({ url: turnpike.url, token, zone });
     const { page } = visitor;
     const row = page.getByRole('row').filter({ hasText: zone });
-    await goToJournal(visitor, localDay, localDay);
+    await goToJournal(visitor, localDay, zone);
     await row.getByText(shown).first().waitFor();
-    expect(await page.getByLabel(`To (inclusive, ${name})`).inputValue()).toBe(localDay);
-    await goToJournal(visitor, utcDay, utcDay);
-    await page.getByLabel(`From (${name})`).waitFor();
+    expect(await page.getByLabel(`From (${name})`).inputValue()).toBe(`${localDay}T00:00`);
+    await goToJournal(visitor, utcDay, zone);
+    await page.getByText('No transactions in this time range').waitFor();
     expect(await row.count()).toBe(0);
 
     await chooseUtc(page);
     await page.getByLabel('From (UTC)').waitFor();
+    await goToJournal(visitor, utcDay, 'UTC');
     await row.waitFor();
     expect(await row.getByRole('time').first().textContent()).toContain(utcHour(at));
-    await goToJournal(visitor, localDay, localDay);
-    await page.getByLabel('To (inclusive, UTC)').waitFor();
-    expect(await row.count()).toBe(0);
+    expect(await page.getByLabel('From (UTC)').inputValue()).toBe(`${utcDay}T00:00`);
 
-    await visitor.goTo(`/audit?object=${account}&since=${utcDay}&until=${utcDay}`);
-    await page.getByRole('button', { name: `From: ${utcDay}`, exact: true }).waitFor();
+    const range = new URL(page.url()).searchParams.get('range') ?? '';
+    await visitor.goTo(`/audit?object=${account}&range=${range}`);
+    await page.getByLabel('From (UTC)').waitFor();
     await page.getByText('added credit').first().waitFor();
+    await page.getByRole('link', { name: 'Payments', exact: true }).click();
+    await page.getByText('No payments in this time range').waitFor();
+    expect(new URL(page.url()).searchParams.get('range')).toBe(range);
     expect(visitor.problems).toEqual([]);
   });
 
@@ -151,8 +160,7 @@ test.skipIf(chromium === null)('the moments of the usage filter stay when the zo
   await page.getByLabel('From (UTC)').press('Enter');
   await page.waitForURL(/range=2026-11-22T06%3A00Z/);
   // The choice is kept on the device.
-  await visitor.goTo('/audit');
-  await addFilter(page, 'From');
+  await visitor.goTo('/audit?range=2026-11-22T18:26Z..');
   await page.getByLabel('From (UTC)').waitFor();
   expect(visitor.problems).toEqual([]);
 });
@@ -176,7 +184,7 @@ test.skipIf(chromium === null)('an expiration date is midnight of the zone that 
 
 test.skipIf(chromium === null)('a statement is in UTC in every zone, and says so', async () => {
   await using visitor = await visit({ url: turnpike.url, token, zone: 'Pacific/Auckland' });
-  await visitor.goTo(`/accounts/${account}/statement?month=2026-11`);
+  await visitor.goTo(`/accounts/${account}/statement?range=2026-11-01..2026-12-01`);
   await visitor.page.getByText('Period (UTC)').waitFor();
   await visitor.page.getByText('Nov 1, 2026 – Nov 30, 2026').waitFor();
   const entries = visitor.page.getByRole('table', { name: 'Credits, refunds and corrections' });

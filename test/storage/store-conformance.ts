@@ -35,6 +35,7 @@ import { refundConformance } from './conformance/refunds.ts';
 import { reportConformance } from './conformance/reports.ts';
 import { retentionConformance } from './conformance/retention.ts';
 import { sameNumberConformance } from './conformance/same-number.ts';
+import { savedViewConformance } from './conformance/saved-views.ts';
 import { scimConformance } from './conformance/scim.ts';
 import { secretChangeConformance } from './conformance/secret-change.ts';
 import { timelineConformance } from './conformance/timeline.ts';
@@ -71,6 +72,7 @@ export function describeStore(
     describe('stores', () => paymentConformance(open));
     describe('stores', () => codeConformance(open));
     describe('stores', () => billConformance(open));
+    describe('saved views', () => savedViewConformance(open));
     describe('counts', () => trafficConformance(open));
     describe('keeps', () => incidentConformance(open));
     describe('keeps', () => fileConformance(open));

@@ -1,8 +1,12 @@
 // Messages at the edges of time ranges: the midnights of three zones and of UTC, changes of their clocks, and ends of months.
-// Some failed, some were written off or refunded, and all have cached tokens. Contains no tests.
+// Some failed, some were written off or refunded, all have cached tokens, and most have a tag, a person, a session and an agent.
+// Contains no tests.
 
+import type { GroupNames } from '../../console/groupings.ts';
 import { rangeText, type TimeRange } from '../../console/range.ts';
 import { isoDay, startOfDay } from '../../console/times.ts';
+import { TagSets, type Tags, tagsText } from '../../src/accounts/accounts.ts';
+import { parseId } from '../../src/base/ids.ts';
 import { formatUsd, parseUsd } from '../../src/base/money.ts';
 import { type Installation, type Json, makeAccount, makeKey, useKey } from '../contract/admin-api/installation.ts';
 
@@ -16,6 +20,8 @@ const BEFORE_MS = 1;
 /** In nanodollars. */
 export const REFUND = 3;
 const STEP_MS = 1_000;
+export const TAG = 'team';
+const TAGS: readonly Tags[] = [{ [TAG]: 'search' }, { [TAG]: 'sales', env: 'live' }, { env: 'live' }, {}];
 
 /** The figures that every page, report and file has of a range. */
 export interface Figures {
@@ -34,6 +40,8 @@ export interface EdgeRecords {
   key: string;
   /** Requests of which REFUND was refunded. */
   refunded: string[];
+  /** The names of accounts, keys and people. */
+  names: GroupNames;
   /** Times in milliseconds at which messages lie on both sides. */
   edges: number[];
 }
@@ -72,22 +80,30 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
     await add('poor', '0.0025'),
   ];
   const keys: Json[] = [];
-  for (const [account, name] of [
-    [north, 'one'],
-    [north, 'two'],
-    [south, 'three'],
-  ] as const)
-    keys.push(await makeKey(installation, account['id'], { name }));
+  const people: Json[] = [];
+  for (const [account, name, person] of [
+    [north, 'one', null],
+    [north, 'two', 'ada'],
+    [south, 'three', 'bob'],
+  ] as const) {
+    if (person !== null) people.push(await addPerson(installation, account['id'], person));
+    const owner = person === null ? {} : { person: people.at(-1)?.['id'] };
+    keys.push(await makeKey(installation, account['id'], { name, ...owner }));
+  }
   const poorKey = await makeKey(installation, poor['id'], { name: 'poor' });
+  const tagSets = new TagSets(installation.stores.tagSets);
   const ids: string[] = [];
-  const send = async (key: Json, atMs: number, facts: object) => {
+  const send = async (key: Json, atMs: number, number: number, more: object = {}) => {
     clock.advance(atMs - STEP_MS - clock.nowMs());
-    ids.push(...(await useKey(installation, key, 1, facts)));
+    const tags = TAGS[number % TAGS.length] as Tags;
+    const account = parseId('acct', String(key['account'])) as number;
+    const tagSet = await tagSets.find(account, tagsText(tags), '', atMs);
+    ids.push(...(await useKey(installation, key, 1, { ...factsOf(number), tags, tagSet, ...more })));
   };
   for (const [place, edgeMs] of edges.entries())
     for (const [side, atMs] of (place % 2 === 0 ? [-STEP_MS - BEFORE_MS, 0] : [-BEFORE_MS, STEP_MS]).entries())
-      await send(keys[(place + side) % keys.length] as Json, edgeMs + atMs, factsOf(2 * place + side));
-  await send(poorKey, nowMs - 20 * 60_000, { ...factsOf(ids.length), cost: 4_000_001 });
+      await send(keys[(place + side) % keys.length] as Json, edgeMs + atMs, 2 * place + side);
+  await send(poorKey, nowMs - 20 * 60_000, ids.length, { cost: 4_000_001 });
   const refunded = [ids[1], ids[6], ids.at(-2)].map(String);
   for (const id of refunded) await ask('POST', `/api/v1/usage/${id}/refunds`, { amount: formatUsd(REFUND) });
   clock.advance(nowMs - clock.nowMs());
@@ -96,8 +112,20 @@ export async function fillEdges(installation: Installation, nowMs: number): Prom
     accounts: { north: idOf(north), south: idOf(south), poor: idOf(poor) },
     key: idOf(keys[0] as Json),
     refunded,
+    names: namesOf([north, south, poor, ...keys, poorKey, ...people]),
     edges,
   };
+}
+
+async function addPerson({ ask }: Installation, account: unknown, name: string): Promise<Json> {
+  const invited = { role: 'member', account, name, email: `${name}@example.com` };
+  return (await ask('POST', '/api/v1/people', invited)).body;
+}
+
+function namesOf(objects: readonly Json[]): GroupNames {
+  const names = new Map(objects.map(({ id, name }) => [id, String(name)]));
+  const nameOf = (id: string | null) => names.get(id) ?? String(id);
+  return { account: nameOf, key: nameOf, person: nameOf };
 }
 
 function factsOf(number: number): object {
@@ -105,6 +133,9 @@ function factsOf(number: number): object {
   return {
     model: ['sandbox-echo', 'big', 'small'][number % 3],
     provider: ['sandbox', 'other'][number % 2],
+    group: ['default', 'reserve'][Math.floor(number / 2) % 2],
+    session: ['a', 'b', 'c', null][number % 4],
+    agent: ['main', null][number % 2],
     outcome: isFailed ? 'failed' : 'completed',
     status: isFailed ? 529 : 200,
     inputTokens: 100 + number,
@@ -128,7 +159,7 @@ export function customRanges(edges: readonly number[], count: number): string[] 
     });
 }
 
-export type Scope = Partial<Record<'account' | 'key', string>>;
+export type Scope = Partial<Record<'account' | 'key' | 'model', string>>;
 
 /** Whether a record, as the API has it, is one of the range and the scope. */
 export function isAsked({ sinceMs, untilMs }: TimeRange, scope: Scope, nowMs: number): (record: Json) => boolean {
@@ -150,6 +181,37 @@ export function figuresOf(row: Json): Figures {
     cacheWrite: Number(row['cache_creation_input_tokens']),
     cost: BigInt(parseUsd(String(row['cost'])) ?? Number.NaN),
   };
+}
+
+/** The group of a record, as reports name it. */
+export function groupOf(record: Json, by: string): string | null {
+  if (by === 'tag') return (record['tags'] as Tags)[TAG] ?? null;
+  return by === 'day' ? String(record['at']).slice(0, 10) : (record[by] as string | null);
+}
+
+export interface MarginFigures {
+  messages: number;
+  /** In nanodollars. */
+  revenue: bigint;
+  providerCost: bigint;
+  unknown: bigint;
+}
+
+/** The margin of records: the revenue of those whose provider cost is unknown is separate. */
+export function marginOf(records: readonly Json[]): MarginFigures {
+  const sum = { messages: 0, revenue: 0n, providerCost: 0n, unknown: 0n };
+  for (const record of records) {
+    const [cost, writtenOff, providerCost] = ['cost', 'written_off', 'provider_cost'].map((name) =>
+      BigInt(parseUsd(String(record[name] ?? '0')) ?? Number.NaN),
+    ) as [bigint, bigint, bigint];
+    if (record['provider_cost'] === null) sum.unknown += cost - writtenOff;
+    else {
+      sum.messages++;
+      sum.revenue += cost - writtenOff;
+      sum.providerCost += providerCost;
+    }
+  }
+  return sum;
 }
 
 export function sumOf(rows: readonly Json[]): Figures {

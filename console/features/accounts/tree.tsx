@@ -9,7 +9,7 @@ import { AccountSelect } from '../../parts/fields.tsx';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { UsedBar } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
-import { type Rows, useGet, useList } from '../../queries.ts';
+import { type Rows, useCosts, useGet, useList } from '../../queries.ts';
 
 const payerLabels = { own: 'Own balance', parent: 'Parent account' };
 
@@ -58,14 +58,13 @@ interface AccountsBelowProps {
   below: Rows<AccountShape>;
 }
 
-/** Each account below, indented by its level, with its cost in this month. */
+/** Each account below, indented by its level, with its cost. */
 export function AccountsBelow({ account, below }: AccountsBelowProps) {
   const { role } = useMe();
-  const since = `${new Date().toISOString().slice(0, 7)}-01`;
-  const query = { account: account.id, below: 'true', group_by: 'account', since, limit: 1000 };
-  const totals = useGet('/usage/totals', { query, isEnabled: below.rows.length > 0 }).data;
-  const costs = new Map(totals?.data.map((row) => [row.account, row.cost]));
-  const cost = ({ id }: AccountShape) => costs.get(id) ?? (totals === undefined ? null : '0');
+  const costs = useCosts('account', {
+    query: { account: account.id, below: 'true' },
+    isEnabled: below.rows.length > 0,
+  });
   const levels = new Map(below.rows.map(({ id, parent }) => [id, parent === account.id ? 0 : 1]));
   return (
     <Section
@@ -82,7 +81,7 @@ export function AccountsBelow({ account, below }: AccountsBelowProps) {
         rows={{ ...below, rows: inTreeOrder(below.rows, account.id) }}
         columns={[
           nameColumn(levels),
-          moneyColumn('cost', 'Cost this month (UTC)', cost),
+          moneyColumn<AccountShape>('cost', costs.label, ({ id }) => costs.of(id)),
           allowanceColumn,
           {
             name: 'payer',

@@ -11,9 +11,10 @@ import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ActionButton, Icon } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
-import { useZone, When } from '../../parts/times.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
+import { When } from '../../parts/times.tsx';
 import { type Rows, useList } from '../../queries.ts';
-import { dayRange } from '../../times.ts';
+import { rangeQuery } from '../../range.ts';
 import { AuditDetails } from './details.tsx';
 import { differencesOf, nameOfObject } from './differences.ts';
 import { actionTexts, objectText } from './words.ts';
@@ -36,14 +37,8 @@ const csvColumns: readonly CsvColumn<AuditShape>[] = [
 
 export function AuditList() {
   const me = useMe();
-  const { values } = useFilters();
-  const { object, actor, account } = values;
-  const query = {
-    object: object ?? null,
-    actor: actor ?? null,
-    account: account ?? null,
-    ...dayRange(values, useZone()),
-  };
+  const { object, actor, account } = useFilters().values;
+  const query = { object, actor, account, ...rangeQuery(useRange()) };
   const rows = useList('/audit', { query });
   return (
     <>
@@ -56,7 +51,9 @@ export function AuditList() {
         }
         actions={<CsvButton path="/audit" query={query} columns={csvColumns} fileName="turnpike-audit.csv" />}
       />
-      <FilterChips filters={[...useAccountFilter(), ...auditFilters]} />
+      <FilterChips filters={[...useAccountFilter(), ...auditFilters]}>
+        <RangeFields />
+      </FilterChips>
       <Records rows={rows} />
     </>
   );
@@ -65,8 +62,6 @@ export function AuditList() {
 const auditFilters: readonly ListFilter[] = [
   { kind: 'text', name: 'object', label: 'Object', placeholder: 'key_…, model NAME' },
   { kind: 'text', name: 'actor', label: 'Actor', placeholder: 'person_…, tok_…, local' },
-  { kind: 'day', name: 'since', label: 'From' },
-  { kind: 'day', name: 'until', label: 'To' },
 ];
 
 function Records({ rows }: { rows: Rows<AuditShape> }) {

@@ -1,6 +1,6 @@
 // The transactions of a month: credits and other entries one by one, usage by day, and the balance after each row.
 
-import { Group, NativeSelect, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { entryKindLabels } from '../../labels.ts';
@@ -10,17 +10,14 @@ import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx'
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, FailureNotice, Hint, Loading } from '../../parts/page.tsx';
+import { useMonth } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeOfDay } from '../../range.ts';
-import { formatUtcDate, monthOptions } from '../../times.ts';
-import { monthsSince } from './daily-balance.ts';
+import { formatUtcDate } from '../../times.ts';
 import { type JournalRow, monthJournal } from './month-journal.ts';
-import { BillingPage } from './page.tsx';
+import { BillingPage, MonthSelect } from './page.tsx';
 import { Journal } from './transactions.tsx';
-
-const MONTHS_MAX = 36;
-const ENTRY_FILTERS = ['kind', 'since', 'until'];
 
 export function TransactionList() {
   return <BillingPage name="transactions">{(account) => <Transactions account={account} />}</BillingPage>;
@@ -29,7 +26,7 @@ export function TransactionList() {
 /** By day unless the address asks for all entries, or filters them. */
 function Transactions({ account }: { account: AccountShape }) {
   const { values, set, clear } = useFilters();
-  const isOfEntries = values['view'] === 'entries' || ENTRY_FILTERS.some((name) => values[name] !== undefined);
+  const isOfEntries = values['view'] === 'entries' || values['kind'] !== undefined;
   return (
     <Stack>
       <SegmentedControl
@@ -40,7 +37,7 @@ function Transactions({ account }: { account: AccountShape }) {
           { value: 'entries', label: 'All entries' },
         ]}
         value={isOfEntries ? 'entries' : 'days'}
-        onChange={(view) => (view === 'days' ? clear() : set({ view, month: null }))}
+        onChange={(view) => (view === 'days' ? clear() : set({ view }))}
       />
       {isOfEntries ? <Journal accountId={account.id} /> : <Month account={account} />}
     </Stack>
@@ -48,19 +45,12 @@ function Transactions({ account }: { account: AccountShape }) {
 }
 
 function Month({ account }: { account: AccountShape }) {
-  const { values, set } = useFilters();
-  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
-  const month = values['month'] ?? months[0] ?? '';
+  const [month] = useMonth();
   const { data, error, refetch } = useGet('/accounts/{id}/statement', { id: account.id, query: { month } });
   return (
     <>
       <Group align="flex-end">
-        <NativeSelect
-          label="Month (UTC)"
-          data={monthOptions(months)}
-          value={month}
-          onChange={({ currentTarget }) => set({ month: currentTarget.value })}
-        />
+        <MonthSelect account={account} label="Month (UTC)" />
       </Group>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
       {error === null && data?.month !== month && <Loading />}

@@ -1,27 +1,27 @@
 // The overview of an account's billing: funds, ways to add to them, daily balance and holds.
 
-import { Card, Group, NativeSelect, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { useState } from 'react';
+import { Card, Group, SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import type { AccountShape, HoldShape, StatementShape } from '../../../src/admin-api/shapes.ts';
 import { periodTexts } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { chartFormats, formatMoney, nanoOf, usdOf } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, moneyColumn } from '../../parts/data-table.tsx';
-import { ActionButton, pathOf, TextLink, useGoTo } from '../../parts/link.tsx';
+import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money, UsedBar } from '../../parts/money.tsx';
 import { FailureNotice, Heading, Hint, StatTile } from '../../parts/page.tsx';
+import { useMonth } from '../../parts/range.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { When } from '../../parts/times.tsx';
 import { type Rows, useGet, useList } from '../../queries.ts';
-import { formatUtcDay, formatUtcMonth, monthOptions } from '../../times.ts';
+import { formatUtcDay, formatUtcMonth } from '../../times.ts';
 import { PurchaseReturn } from '../plans/purchase-return.tsx';
 import { AutoRecharge } from './auto-recharge.tsx';
 import { CreditButton, creditLineNote } from './credit.tsx';
-import { type DayBalance, dailyBalances, daysOf, monthsSince } from './daily-balance.ts';
+import { type DayBalance, dailyBalances, daysOf } from './daily-balance.ts';
 import { LowBalances } from './low-balances.tsx';
 import { daysLeftText } from './pace.ts';
-import { BillingPage, FundsNotices } from './page.tsx';
+import { BillingPage, FundsNotices, MonthSelect } from './page.tsx';
 import { PaymentReturn } from './payment-return.tsx';
 import { PortalButton } from './portal.tsx';
 import { Recharge } from './recharge.tsx';
@@ -33,7 +33,6 @@ const heldNote = (count: number, hasMore: boolean) =>
     : `${count}${hasMore ? '+' : ''} running ${count === 1 && !hasMore ? 'request' : 'requests'}`;
 
 const REFRESH_MS = 5_000;
-const MONTHS_MAX = 36;
 
 export function BillingShow() {
   return (
@@ -89,20 +88,10 @@ function DaysLeft({ account: { id } }: { account: AccountShape }) {
 }
 
 function StatementChoice({ account }: { account: AccountShape }) {
-  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const goTo = useGoTo();
-  const month = chosen ?? months[0] ?? '';
-  const open = () => void goTo(`${pathOf.account(account.id)}/statement`, { month });
   return (
     <Group gap={4} wrap="nowrap">
-      <NativeSelect
-        aria-label="Month"
-        data={monthOptions(months)}
-        value={month}
-        onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-      />
-      <ActionButton label="Open statement" onClick={open} />
+      <MonthSelect account={account} aria-label="Month" />
+      <ButtonLink label="Open statement" variant="default" to={`${pathOf.account(account.id)}/statement`} />
     </Group>
   );
 }
@@ -156,7 +145,12 @@ function FundsTiles({ account, holds }: FundsTilesProps) {
 const STATEMENT_EVERY_MS = 30_000;
 
 function BalanceChart({ account: { id, created_at: createdAt } }: { account: AccountShape }) {
-  const { data, error, refetch } = useGet('/accounts/{id}/statement', { id, everyMs: STATEMENT_EVERY_MS });
+  const [month] = useMonth();
+  const { data, error, refetch } = useGet('/accounts/{id}/statement', {
+    id,
+    query: { month },
+    everyMs: STATEMENT_EVERY_MS,
+  });
   if (data === undefined)
     return error === null ? <Skeleton h={260} /> : <FailureNotice failure={error} onRetry={() => void refetch()} />;
   const balances = dailyBalances(data, createdAt, Date.now());

@@ -1,6 +1,6 @@
 // The frame of the billing pages of an account: title, links between the pages, and notices about its funds.
 
-import { Alert, Group, Stack } from '@mantine/core';
+import { Alert, Group, NativeSelect, type NativeSelectProps, Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AccountShape } from '../../../src/admin-api/shapes.ts';
@@ -8,8 +8,11 @@ import { useMe } from '../../me.tsx';
 import { formatMoney, nanoOf } from '../../money.ts';
 import { ButtonLink, Icon, pathOf } from '../../parts/link.tsx';
 import { Loading, PageFailure, PageHead } from '../../parts/page.tsx';
+import { useMonth } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
+import { monthOptions } from '../../times.ts';
+import { monthsSince } from './daily-balance.ts';
 
 const pageTitles = { billing: 'Billing', plan: 'Plan', payments: 'Payments', transactions: 'Transactions' };
 const pageTexts = {
@@ -50,6 +53,22 @@ export function BillingPage({ name, actions, children }: BillingPageProps) {
         {children(account)}
       </Stack>
     </>
+  );
+}
+
+const MONTHS_MAX = 36;
+
+/** The month of a statement, which is that of the time range. */
+export function MonthSelect({ account, ...input }: NativeSelectProps & { account: AccountShape }) {
+  const [month, choose] = useMonth();
+  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
+  return (
+    <NativeSelect
+      {...input}
+      data={monthOptions(months.includes(month) ? months : [month, ...months])}
+      value={month}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    />
   );
 }
 

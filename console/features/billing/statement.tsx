@@ -1,6 +1,6 @@
 // The monthly statement of an account, printable on A4, and as CSV.
 
-import { NativeSelect, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { AccountShape, StatementShape } from '../../../src/admin-api/shapes.ts';
@@ -10,28 +10,24 @@ import { csvLine, saveFile } from '../../parts/csv-button.tsx';
 import { Autocomplete } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
+import { useMonth } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
-import { formatUtcMonth, monthOptions } from '../../times.ts';
-import { monthsSince } from './daily-balance.ts';
-import { usePathOfBilling } from './page.tsx';
+import { formatUtcMonth } from '../../times.ts';
+import { MonthSelect, usePathOfBilling } from './page.tsx';
 import { StatementPaper } from './statement-paper.tsx';
-
-const titleOf = (month: string) =>
-  /^\d{4}-(?:0[1-9]|1[0-2])$/.test(month) ? `${formatUtcMonth(month)} statement` : 'Statement';
-
-const MONTHS_MAX = 36;
 
 export function StatementShow() {
   const { accountId = '' } = useParams({ strict: false });
   const { values } = useFilters();
   const account = useGet('/accounts/{id}', { id: accountId });
-  const query = { month: values['month'], tag_name: values['tag_name'] };
+  const [month] = useMonth();
+  const query = { month, tag_name: values['tag_name'] };
   const statement = useGet('/accounts/{id}/statement', { id: accountId, query });
   const failure = account.error ?? statement.error;
   return (
     <div className="paper">
       <PageHead
-        title={titleOf(statement.data?.month ?? values['month'] ?? '')}
+        title={`${formatUtcMonth(month)} statement`}
         text={account.data?.name}
         actions={
           account.data !== undefined && (
@@ -52,20 +48,13 @@ export function StatementShow() {
 
 function Actions({ account, statement }: { account: AccountShape; statement?: StatementShape }) {
   const pathOfBilling = usePathOfBilling();
-  const { values, set } = useFilters();
-  const months = monthsSince(account.created_at, Date.now(), MONTHS_MAX);
-  const shown = statement?.month ?? months[0] ?? '';
+  const { values } = useFilters();
   const save = (of: StatementShape) =>
     saveFile(`statement-${of.account}-${of.month}.csv`, [statementCsv(of, account.name, values['tag_name'])]);
   return (
     <>
       <ButtonLink variant="default" label="Billing" to={pathOfBilling(account.id)} />
-      <NativeSelect
-        aria-label="Month"
-        data={monthOptions(months.includes(shown) ? months : [shown, ...months])}
-        value={shown}
-        onChange={({ currentTarget }) => set({ month: currentTarget.value })}
-      />
+      <MonthSelect account={account} aria-label="Month" />
       <TagChoice account={account} />
       {statement !== undefined && (
         <>

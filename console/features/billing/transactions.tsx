@@ -2,29 +2,31 @@
 
 import { Group, Stack, Text } from '@mantine/core';
 import type { EntryShape } from '../../../src/admin-api/shapes.ts';
-import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { entryKindLabels, optionsOf } from '../../labels.ts';
 import { nanoOf } from '../../money.ts';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, NoRows } from '../../parts/data-table.tsx';
-import { DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter } from '../../parts/filter-chips.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
-import { useZone, When } from '../../parts/times.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
+import { When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
-import { dayRange } from '../../times.ts';
+import { rangeQuery } from '../../range.ts';
 import { usePathOfBilling } from './page.tsx';
 
 export function Journal({ accountId }: { accountId: string }) {
-  const { values } = useFilters();
-  const query = queryOf(values, useZone());
+  const { kind } = useFilters().values;
+  const query = { kind, ...rangeQuery(useRange()) };
   const rows = useList('/accounts/{id}/entries', { id: accountId, query });
   return (
     <div>
       <Group justify="space-between" align="flex-end" mb="sm">
-        <JournalFilters />
+        <FilterChips filters={journalFilters} mb={0}>
+          <RangeFields />
+        </FilterChips>
         <CsvButton
           path="/accounts/{id}/entries"
           id={accountId}
@@ -41,6 +43,7 @@ export function Journal({ accountId }: { accountId: string }) {
         empty={
           <NoRows
             of="transactions"
+            isOfRange
             icon="wallet"
             title="No transactions yet"
             text="Credits and the cost of each request appear here, newest first."
@@ -51,25 +54,16 @@ export function Journal({ accountId }: { accountId: string }) {
   );
 }
 
-function queryOf(values: Record<string, string>, zone: string): Query {
-  const { kind } = values;
-  return { ...(kind !== undefined && { kind }), ...dayRange(values, zone) };
-}
+const { usage: _, ...kinds } = entryKindLabels;
 
-function JournalFilters() {
-  const { usage: _, ...kinds } = entryKindLabels;
-  return (
-    <FilterBar mb={0}>
-      <SelectFilter
-        name="kind"
-        label="Type"
-        placeholder="All types"
-        data={optionsOf({ beside_usage: 'All except requests', ...kinds })}
-      />
-      <DayFilters />
-    </FilterBar>
-  );
-}
+const journalFilters: readonly ListFilter[] = [
+  {
+    kind: 'options',
+    name: 'kind',
+    label: 'Type',
+    options: optionsOf({ beside_usage: 'All except requests', ...kinds }),
+  },
+];
 
 function columnsFor(accountId: string): Column<EntryShape>[] {
   return [

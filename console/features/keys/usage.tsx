@@ -9,6 +9,7 @@ import { FailureNotice, Heading, Hint } from '../../parts/page.tsx';
 import { RangeFilter, usePickBuckets, useRange, useRangeText } from '../../parts/range.tsx';
 import { TimeChart } from '../../parts/time-chart.tsx';
 import { useZone, When } from '../../parts/times.tsx';
+import { requestFigures, requestSeries } from '../../parts/usage-charts.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeQuery, type Step } from '../../range.ts';
 import { formatStep } from '../../times.ts';
@@ -78,11 +79,7 @@ function Charts({ keyId, timeline, period }: ChartsProps) {
             isStacked
             points={points}
             onPick={pick}
-            series={[
-              { name: 'completed', label: 'Completed', color: 'road.6' },
-              { name: 'failed', label: 'Failed', color: 'red.6' },
-              { name: 'refused', label: 'Rejected', color: 'yellow.6' },
-            ]}
+            series={requestSeries({ failed, refused })}
             format={formatCount}
             isOfCounts
             summary={`Requests: ${messages} in ${period}, ${failed} of them failed; ${refused} more were rejected.`}
@@ -113,7 +110,6 @@ function ChartCard({ title, figure, children }: { title: string; figure: React.R
   );
 }
 
-function pointOf({ at, messages, failed, refused, cost }: UsageBucketShape, step: Step, zone: string) {
-  const label = formatStep(at, step, zone);
-  return { at: label, cost: Number(cost), completed: messages - (failed ?? 0), failed: failed ?? 0, refused };
+function pointOf(bucket: UsageBucketShape, step: Step, zone: string) {
+  return { ...requestFigures(bucket), at: formatStep(bucket.at, step, zone), cost: Number(bucket.cost) };
 }

@@ -13,6 +13,7 @@ import { ActionButton } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../parts/page.tsx';
 import { RangeFilter, refreshMs, useRange, useRangeText } from '../../parts/range.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { useZone } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { describeRange, precedingRange, rangeQuery, startOf } from '../../range.ts';
@@ -32,7 +33,7 @@ export function MarginShow() {
   const { values } = useFilters();
   const range = useRange();
   const text = useRangeText();
-  const { data, error, refetch } = useGet('/usage/margin', {
+  const { data, error, refetch, isPlaceholderData } = useGet('/usage/margin', {
     query: {
       ...filtersOf(values),
       ...rangeQuery(range),
@@ -53,7 +54,12 @@ export function MarginShow() {
             Revenue less provider cost, of requests whose provider cost is known.
           </>
         }
-        actions={<RangeFilter />}
+        actions={
+          <>
+            <RangeFilter />
+            <SavedViews />
+          </>
+        }
       />
       {data === undefined ? (
         error === null ? (
@@ -66,7 +72,7 @@ export function MarginShow() {
           <ActiveFilters />
           <Tiles margin={data} />
           <Why margin={data} />
-          <Groups margin={data} />
+          <Groups margin={data} isOfFormerGrouping={isPlaceholderData} />
         </Stack>
       )}
     </>
@@ -251,7 +257,14 @@ function Change({ usd, ...text }: { usd: string; fw?: number; size?: 'sm' }) {
   );
 }
 
-function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: { margin: MarginShape }) {
+interface GroupsProps {
+  margin: MarginShape;
+  /** The rows have no names in the present grouping. */
+  isOfFormerGrouping: boolean;
+}
+
+function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
+  const { data, groups, is_previous_complete: isCompared } = margin;
   const { values } = useFilters();
   const names = useNames(data);
   const personName = useActors(data.map(({ person }) => person));
@@ -268,7 +281,9 @@ function Groups({ margin: { data, groups, is_previous_complete: isCompared } }: 
       isPadded={false}
       aside={<GroupingSelect labels={marginGroupings} usual="model" />}
     >
-      {data.length === 0 ? (
+      {isOfFormerGrouping ? (
+        <Loading />
+      ) : data.length === 0 ? (
         <NoRows
           icon="percent"
           title="No margin"

@@ -19,6 +19,7 @@ import { Hint, Section, StatTile } from '../../parts/page.tsx';
 import { usePickBuckets } from '../../parts/range.tsx';
 import { type Series, TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone } from '../../parts/times.tsx';
+import { requestFigures, requestSeries } from '../../parts/usage-charts.tsx';
 import { formatStep, formatTime } from '../../times.ts';
 import { splitTokens, sumTokens, tokenKinds, tokensText } from '../../tokens.ts';
 import { type PeriodSummary, type Sums, tokensOf } from './period-summary.ts';
@@ -253,16 +254,8 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
     isOfCounts: true,
     format: formatCount,
     summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
-    series: [
-      { name: 'completed', label: 'Completed', color: 'road.6' },
-      { name: 'failed', label: 'Failed', color: 'red.6' },
-      ...(refused === null ? [] : [{ name: 'refused', label: 'Rejected', color: 'yellow.6' }]),
-    ],
-    figures: ({ messages: all, failed, refused: rejected }) => ({
-      completed: all - (failed ?? 0),
-      failed,
-      refused: rejected,
-    }),
+    series: requestSeries({ failed: 0, refused }),
+    figures: requestFigures,
   };
 }
 

@@ -2,7 +2,6 @@
 
 import { Group, Stack } from '@mantine/core';
 import type { PaymentShape } from '../../../src/admin-api/shapes.ts';
-import type { Query } from '../../api.ts';
 import { useFilters } from '../../filters.ts';
 import { optionsOf, paymentKindLabels, paymentStatusLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -11,20 +10,22 @@ import { type Names, useNames } from '../../names.ts';
 import { StatusBadge } from '../../parts/badges.tsx';
 import { CsvButton, type CsvColumn } from '../../parts/csv-button.tsx';
 import { type Column, DataTable, moneyColumn, NoRows, statusColumn } from '../../parts/data-table.tsx';
-import { AccountFilter, DayFilters, FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ExternalLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
-import { useZone, When } from '../../parts/times.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
+import { When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
-import { dayRange } from '../../times.ts';
+import { rangeQuery } from '../../range.ts';
 import { PaymentDrawer, receiptOf } from './details.tsx';
 
 /** `accountId` null: of all accounts. */
 export function PaymentTable({ accountId }: { accountId: string | null }) {
   const { values, set } = useFilters();
   const isOfAll = accountId === null;
-  const query = { ...queryOf(values, isOfAll, useZone()), ...(!isOfAll && { account: accountId }) };
+  const { status, kind, account } = values;
+  const query = { status, kind, account: accountId ?? account, ...rangeQuery(useRange()) };
   const rows = useList('/payments', { query });
   const names = useNames(isOfAll ? rows.rows.map(({ account }) => ({ account, key: null })) : []);
   const open = (id: string) => set({ show: id });
@@ -43,6 +44,7 @@ export function PaymentTable({ accountId }: { accountId: string | null }) {
         empty={
           <NoRows
             of="payments"
+            isOfRange
             icon="card"
             title="No payments yet"
             text="Recharges appear here with their status and receipt. Credit that an operator adds is a transaction only."
@@ -54,27 +56,17 @@ export function PaymentTable({ accountId }: { accountId: string | null }) {
   );
 }
 
-function queryOf(values: Record<string, string>, isOfAll: boolean, zone: string): Query {
-  const { status, kind, account } = values;
-  const { since, until } = dayRange(values, zone);
-  return {
-    ...(status !== undefined && { status }),
-    ...(kind !== undefined && { kind }),
-    ...(isOfAll && account !== undefined && { account }),
-    ...(since !== undefined && { since }),
-    // Payments end before `until`.
-    ...(until !== undefined && { until: new Date(Date.parse(until) + 1).toISOString() }),
-  };
-}
+const paymentFilters: readonly ListFilter[] = [
+  { kind: 'options', name: 'status', label: 'Status', options: optionsOf(paymentStatusLabels) },
+  { kind: 'options', name: 'kind', label: 'Type', options: optionsOf(paymentKindLabels) },
+];
 
 function PaymentFilters({ isOfAll }: { isOfAll: boolean }) {
+  const accounts = useAccountFilter();
   return (
-    <FilterBar mb={0}>
-      {isOfAll && <AccountFilter name="account" />}
-      <SelectFilter name="status" label="Status" data={optionsOf(paymentStatusLabels)} w={160} />
-      <SelectFilter name="kind" label="Type" data={optionsOf(paymentKindLabels)} w={180} />
-      <DayFilters />
-    </FilterBar>
+    <FilterChips filters={[...(isOfAll ? accounts : []), ...paymentFilters]} mb={0}>
+      <RangeFields />
+    </FilterChips>
   );
 }
 

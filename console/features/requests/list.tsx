@@ -13,7 +13,7 @@ import { DataTable, NoRows } from '../../parts/data-table.tsx';
 import { GroupingSelect } from '../../parts/grouping-select.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
-import { useRange } from '../../parts/range.tsx';
+import { usePickBuckets, useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { UsageTabs } from '../../parts/usage-tabs.tsx';
 import { type Rows, rowsOf, useGet, useList } from '../../queries.ts';
@@ -24,6 +24,8 @@ import { UsageGroups, UsageTotals, useUsageSummary } from './summary.tsx';
 
 /** Account holders have one account, and do not see providers. */
 const { account: _, provider: __, group: ___, ...ofAccounts } = groupingLabels;
+
+const MS_PER_SECOND = 1_000;
 
 export function UsageList() {
   const filters = useFilters();
@@ -39,6 +41,8 @@ export function UsageList() {
   const groupings = isInstallation ? groupingLabels : ofAccounts;
   const grouping = groupingIn<Grouping>(filters.values, groupings);
   const summary = useUsageSummary(filter, grouping, isLive, filters.values['tag_name']);
+  const { buckets = [], step_seconds: step = 0 } = summary.data ?? {};
+  const pick = usePickBuckets(buckets, filters.values, step * MS_PER_SECOND);
   const rows = useUsage(query, isLive, grouping === null);
   const refresh = () => {
     void summary.refetch();
@@ -70,7 +74,7 @@ export function UsageList() {
       <UsageTabs current="accepted" />
       <UsageFilters filters={filters} />
       {summary.data !== undefined && (
-        <UsageTotals summary={summary.data} filter={filter} isLive={isLive}>
+        <UsageTotals summary={summary.data} filter={filter} isLive={isLive} onPick={pick}>
           <GroupingSelect labels={groupings} usual={null} />
         </UsageTotals>
       )}

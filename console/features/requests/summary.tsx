@@ -4,25 +4,20 @@ import { Box, Card, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { UsageSummaryShape, UsageTotalShape } from '../../../src/admin-api/shapes.ts';
 import type { Query } from '../../api.ts';
-import { countOf, formatCount, formatShare, formatShort } from '../../figures.ts';
+import { formatCount, formatShare, formatShort } from '../../figures.ts';
 import type { Filters } from '../../filters.ts';
-import {
-  type Grouping,
-  type GroupNames,
-  groupFilter,
-  groupingLabels,
-  groupingNoun,
-  groupName,
-} from '../../groupings.ts';
-import { formatMoney } from '../../money.ts';
+import { type Grouping, groupFilter, groupingLabels, groupingNoun, groupName } from '../../groupings.ts';
 import { useActors, useNames } from '../../names.ts';
 import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx';
 import { TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
+import { useRange } from '../../parts/range.tsx';
+import { TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone, When } from '../../parts/times.tsx';
+import { requestFigures, requestSeries } from '../../parts/usage-charts.tsx';
 import { useGet } from '../../queries.ts';
-import { rangeOfDay } from '../../range.ts';
+import { rangeOfBucket, stepMs, type TimeRange } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
 
@@ -54,11 +49,13 @@ interface UsageTotalsProps {
   summary: UsageSummaryShape;
   filter: Query;
   isLive: boolean;
+  /** Picks buckets of the histogram. */
+  onPick?: TimeChartProps['onPick'];
   children: ReactNode;
 }
 
 /** `children` stand at the end of the line. */
-export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsProps) {
+export function UsageTotals({ summary, filter, isLive, onPick, children }: UsageTotalsProps) {
   const { total, failed } = summary;
   const tokens = splitTokens(total);
   const rejected = useRejected(filter, isLive);
@@ -85,7 +82,7 @@ export function UsageTotals({ summary, filter, isLive, children }: UsageTotalsPr
         </Group>
         {children}
       </Group>
-      <Histogram summary={summary} />
+      <Histogram summary={summary} onPick={onPick} />
       <Bounds summary={summary} />
     </Card>
   );
@@ -120,46 +117,29 @@ function Figure({ label, children }: { label: string; children: ReactNode }) {
 }
 
 const DAY_SECONDS = 86_400;
-const HEIGHT_PX = 40;
+const HEIGHT_PX = 88;
 
-function Histogram({ summary: { buckets, step_seconds: step } }: { summary: UsageSummaryShape }) {
+type HistogramProps = Pick<UsageTotalsProps, 'summary' | 'onPick'>;
+
+function Histogram({ summary: { buckets, step_seconds: step, total, failed }, onPick }: HistogramProps) {
   const zone = useZone();
   if (buckets.length < 2) return null;
-  const most = Math.max(1, ...buckets.map(({ messages }) => messages));
   const nameOf = (at: string) => (step >= DAY_SECONDS ? formatUtcDay(at.slice(0, 10)) : formatTime(at, 'short', zone));
-  const heightOf = (count: number) => `${(count / most) * 100}%`;
   const [first, last] = [buckets[0]?.at ?? '', buckets.at(-1)?.at ?? ''];
   return (
     <Box mt="xs">
-      <Group
-        gap={1}
-        h={HEIGHT_PX}
-        align="flex-end"
-        wrap="nowrap"
-        role="img"
-        aria-label={`Requests over time, from ${nameOf(first)} to ${nameOf(last)}; at most ${formatCount(most)} per bar`}
-      >
-        {buckets.map(({ at, messages, failed, cost }) => (
-          <Box
-            key={at}
-            h="100%"
-            style={{ flex: '1 1 0', display: 'flex', flexDirection: 'column', justifyContent: 'flex-end' }}
-            title={[
-              nameOf(at),
-              countOf(messages, 'request'),
-              ...(failed === null || failed === 0 ? [] : [countOf(failed, 'error')]),
-              formatMoney(cost),
-            ].join(' · ')}
-          >
-            <Box h={heightOf(failed ?? 0)} bg="red.6" />
-            <Box h={heightOf(messages - (failed ?? 0))} mih={messages > 0 ? 1 : 0} bg="road.6" />
-          </Box>
-        ))}
-      </Group>
-      <Group justify="space-between">
-        <Hint size="xs">{nameOf(first)}</Hint>
-        <Hint size="xs">{nameOf(last)}</Hint>
-      </Group>
+      <TimeChart
+        kind="bar"
+        isStacked
+        isSmall
+        isOfCounts
+        heightPx={HEIGHT_PX}
+        format={formatCount}
+        onPick={onPick}
+        summary={`Requests over time, from ${nameOf(first)} to ${nameOf(last)}: ${formatCount(total.messages)}`}
+        series={requestSeries({ failed, refused: null })}
+        points={buckets.map((bucket) => ({ at: nameOf(bucket.at), ...requestFigures({ ...bucket, refused: null }) }))}
+      />
     </Box>
   );
 }
@@ -171,19 +151,22 @@ interface UsageGroupsProps {
 }
 
 export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
-  const { data, error, refetch } = answer;
+  const { data, error, refetch, isPlaceholderData } = answer;
   const rows = data?.data ?? [];
   const names = useNames(rows.map(({ account, key }) => ({ account, key })));
   const personName = useActors(rows.map(({ person }) => person));
+  const range = useRange();
+  const nameOf = (row: UsageTotalShape) => groupName(row, grouping, { ...names, person: personName });
   if (error !== null) return <FailureNotice failure={error} onRetry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
+  // The rows of the former grouping have no names in this one.
+  if (data === undefined || isPlaceholderData) return <Loading />;
   return (
     <Card p={0}>
       <PlainTable<UsageTotalShape>
         isFolding
         label={`Requests by ${groupingNoun(grouping)}`}
         isCompact={false}
-        columns={groupColumns(grouping, { ...names, person: personName }, filters, data.total)}
+        columns={groupColumns({ grouping, values: filters.values, range, total: data.total }, nameOf)}
         rows={rows}
         keyOf={(row) => row[grouping] ?? ''}
         {...(data.groups > rows.length && {
@@ -194,7 +177,15 @@ export function UsageGroups({ grouping, answer, filters }: UsageGroupsProps) {
   );
 }
 
-function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters, total: UsageTotalShape) {
+interface GroupsShown {
+  grouping: Grouping;
+  /** The parameters of the address. */
+  values: Filters['values'];
+  range: TimeRange;
+  total: UsageTotalShape;
+}
+
+function groupColumns({ grouping, values, range, total }: GroupsShown, nameOf: (row: UsageTotalShape) => string) {
   const { sort: _, order: __, group_by: ___, tag_name: ____, ...others } = values;
   const count = (name: string, label: string, of: (row: UsageTotalShape) => number): Column<UsageTotalShape> => ({
     name,
@@ -204,11 +195,10 @@ function groupColumns(grouping: Grouping, names: GroupNames, { values }: Filters
     total: <span className="tabular">{formatCount(of(total))}</span>,
     ...(name !== 'messages' && { from: 'sm' as const }),
   });
-  const nameOf = (row: UsageTotalShape) => groupName(row, grouping, names);
   /** The list of the group's requests. */
   const searchOf = (row: UsageTotalShape): Record<string, string> =>
     grouping === 'day'
-      ? { ...others, range: rangeOfDay(row.day ?? '') }
+      ? { ...others, range: rangeOfBucket(range, row.day ?? '', stepMs.day) }
       : { ...others, ...groupFilter(row, grouping, values) };
   const columns: Column<UsageTotalShape>[] = [
     {

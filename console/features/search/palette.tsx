@@ -8,8 +8,9 @@ import { countOf } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
+import { placeOf, useSavedViews } from '../../parts/saved-views.tsx';
 import { useGet } from '../../queries.ts';
-import { isShown, screens } from '../../screens.ts';
+import { isAt, isShown, screens } from '../../screens.ts';
 import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
@@ -188,16 +189,31 @@ function useEntries(text: string): Entry[] {
       ),
     [me],
   );
+  const views = useViewEntries();
   const catalog = useCatalogEntries();
   const found = useFoundEntries(wanted);
-  if (wanted === '') return own;
+  if (wanted === '') return [...own, ...views];
   const paymentsPath = seesInstallation(me) ? '/payments' : me.role === 'owner' ? '/billing/payments' : null;
-  const groups = Map.groupBy([...own, ...catalog], ({ group }) => group);
+  const groups = Map.groupBy([...own, ...views, ...catalog], ({ group }) => group);
   return [
     ...idEntries(wanted, paymentsPath),
     ...[...groups.values()].flatMap((entries) => matchingEntries(entries, wanted, SHOWN_MAX)),
     ...found,
   ];
+}
+
+/** Saved views of the pages that the user sees. */
+function useViewEntries(): Entry[] {
+  const me = useMe();
+  const shown = screens.filter((screen) => isShown(screen, me));
+  return useSavedViews(true).flatMap((view): Entry[] => {
+    const screen = shown.find(({ path }) => isAt(view.page, path));
+    if (screen === undefined) return [];
+    const { id, name, page } = view;
+    return [
+      { id, group: 'Views', label: name, description: screen.nav?.label ?? page, icon: 'layers', ...placeOf(view) },
+    ];
+  });
 }
 
 function useCatalogEntries(): Entry[] {

@@ -21,6 +21,7 @@ import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 import { rolledTotals } from './rolled-totals.ts';
+import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 
 /** Statements are separated by semicolons. */
@@ -216,6 +217,14 @@ const further: Migration = {
   ...furtherTotals,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write. */
+const savedViews: Migration = {
+  version: 32,
+  name: 'saved views',
+  leastKnown: 20,
+  ...savedViewTables,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -239,6 +248,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   scopes,
   files,
   further,
+  savedViews,
 ];
 
 /** The version that this program creates and uses. */

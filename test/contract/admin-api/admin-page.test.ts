@@ -41,6 +41,7 @@ test('every command of the page does what the text above it says', () => {
     { data: [] },
     { error: { code: 'object_not_found' } }, // the page is off
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
+    { page: '/usage', name: 'Errors of today', is_shared: false, is_own: true },
     { dry_run: true, changes: [{ kind: 'group', name: 'vip' }] },
     { name: 'acme', balance: '10.00', allowance_period: 'month' },
     { amount: '25.00', balance: '35.00', reference: 'invoice 4711', repeated: false },

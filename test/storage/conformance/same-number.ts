@@ -2,7 +2,16 @@
 // the records themselves.
 
 import { expect, test } from 'bun:test';
-import { rangeLabels, rangeOf, rangeQuery } from '../../../console/range.ts';
+import { type Grouping, groupFilter, groupingLabels } from '../../../console/groupings.ts';
+import {
+  comparedRanges,
+  rangeLabels,
+  rangeOf,
+  rangeOfBucket,
+  rangeQuery,
+  stepMs,
+  type TimeRange,
+} from '../../../console/range.ts';
 import { formatUsd, parseUsd } from '../../../src/base/money.ts';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
 import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
@@ -14,10 +23,14 @@ import {
   type Figures,
   figuresOf,
   fillEdges,
+  groupOf,
   isAsked,
+  type MarginFigures,
+  marginOf,
   REFUND,
   type Scope,
   sumOf,
+  TAG,
 } from '../../support/edge-records.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
@@ -43,7 +56,8 @@ interface Question {
   /** With an exclusive `until`, for files. */
   file: string;
   account: string | null;
-  hasKey: boolean;
+  /** Files and statements cannot be narrowed so. */
+  hasNoFile: boolean;
   /** The months that the range consists of. */
   month: string | null;
   step: string;
@@ -101,15 +115,15 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
       figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
     return figures;
   },
-  async file(ask, { file, hasKey, refunded }) {
-    if (hasKey) return [];
+  async file(ask, { file, hasNoFile, refunded }) {
+    if (hasNoFile) return [];
     const figures: Figures[] = [];
     for (const by of ['account,model', 'key', 'day,provider'])
       figures.push(sumOfFile((await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string, refunded));
     return figures;
   },
-  async statement(ask, { account, hasKey, month, refunded }) {
-    if (account === null || hasKey || month === null) return [];
+  async statement(ask, { account, hasNoFile, month, refunded }) {
+    if (account === null || hasNoFile || month === null) return [];
     const statement = await ask(`accounts/${account}/statement?month=${month}`);
     const lists = ['by_day', 'by_model', 'by_key'].map((name) => sumOf(statement[name] as Json[]));
     const file = (await ask(`exports/file?kind=costs&account=${account}&month=${month}`)) as unknown as string;
@@ -117,9 +131,73 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
   },
 };
 
+/** The groupings of the summary, the totals and the margin. */
+const groupingsOf = (() => {
+  const { session: _, agent: __, ...ofTotals } = groupingLabels;
+  const { day: ___, ...ofMargin } = ofTotals;
+  return {
+    summary: Object.keys(groupingLabels),
+    totals: Object.keys(ofTotals),
+    margin: Object.keys(ofMargin),
+  } as Record<string, Grouping[]>;
+})();
+
+/** A group has the number of its records, and so has the list to which its row leads. */
+async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, scope: Scope, records: Json[]) {
+  for (const report of ['summary', 'totals'])
+    for (const by of groupingsOf[report] ?? []) {
+      const answer = await ask(`usage/${report}?limit=1000&group_by=${by}&tag_name=${TAG}&${query}`);
+      const rows = rowsOf(answer);
+      const shown = rows.map((row) => [row[by] as string | null, figuresOf(row)] as const);
+      const right = [...Map.groupBy(records, (record) => groupOf(record, by))].map(
+        ([name, own]) => [name, sumOf(own)] as const,
+      );
+      expect({ report, by, scope, groups: new Map(shown) }).toEqual({ report, by, scope, groups: new Map(right) });
+      for (const row of report === 'summary' && by !== 'account' ? rows.filter((one) => one[by] !== null) : []) {
+        const times = by === 'day' ? rangeOf(rangeOfBucket(range, String(row['day']), stepMs.day), NOW_MS) : range;
+        const filter = by === 'day' ? {} : groupFilter(row, by, { tag_name: TAG });
+        const linked = new URLSearchParams({ ...rangeQuery(times), ...scope, ...filter });
+        const { total } = await ask(`usage/summary?${linked}`);
+        expect({ by, row: row[by], ...figuresOf(total as Json) }).toEqual({ by, row: row[by], ...figuresOf(row) });
+      }
+    }
+}
+
+const marginFiguresOf = (row: Json): MarginFigures => {
+  const nano = (name: string) => BigInt(parseUsd(String(row[name])) ?? Number.NaN);
+  const [revenue, providerCost, unknown] = [nano('revenue'), nano('provider_cost'), nano('revenue_without_margin')];
+  expect(nano('margin')).toBe(revenue - providerCost);
+  return { messages: Number(row['messages']), revenue, providerCost, unknown };
+};
+
+/** The margin of a range, of each group and of the period before is that of its records. */
+async function expectMargins(ask: Ask, question: Question, range: TimeRange, scope: Scope, all: Json[]) {
+  const before = comparedRanges(range, NOW_MS)?.before;
+  const compared = before && rangeQuery(before);
+  const recordsOf = (times: Pick<TimeRange, 'sinceMs' | 'untilMs'>) =>
+    all.filter(isAsked({ ...range, ...times }, scope, NOW_MS));
+  const [now, earlier] = [recordsOf(range), before === undefined ? null : recordsOf(before)];
+  for (const by of groupingsOf['margin'] ?? []) {
+    const previous = compared === undefined ? '' : `&previous_since=${compared.since}&previous_until=${compared.until}`;
+    const answer = await ask(`usage/margin?limit=1000&group_by=${by}&tag_name=${TAG}&${question.query}${previous}`);
+    expect({ by, ...marginFiguresOf(answer['total'] as Json) }).toEqual({ by, ...marginOf(now) });
+    if (earlier === null) continue;
+    expect({ by, ...marginFiguresOf(answer['previous'] as Json) }).toEqual({ by, ...marginOf(earlier) });
+    for (const row of rowsOf(answer)) {
+      const ofGroup = (records: Json[]) => marginOf(records.filter((record) => groupOf(record, by) === row[by]));
+      const shown = [marginFiguresOf(row), marginFiguresOf(row['previous'] as Json)];
+      expect({ by, name: row[by], shown }).toEqual({ by, name: row[by], shown: [ofGroup(now), ofGroup(earlier)] });
+    }
+    const changes = (answer['changes'] as Json[]).map(({ amount }) => BigInt(parseUsd(String(amount)) ?? Number.NaN));
+    const change = marginOf(now).revenue - marginOf(now).providerCost;
+    const changeBefore = marginOf(earlier).revenue - marginOf(earlier).providerCost;
+    expect(changes.reduce((sum, one) => sum + one, 0n)).toBe(change - changeBefore);
+  }
+}
+
 function questionOf(text: string, scope: Scope, refunded: bigint): Question {
   const range = rangeOf(text, NOW_MS);
-  const { account = null, key } = scope;
+  const { account = null, key, model } = scope;
   const iso = (ms: number) => new Date(ms).toISOString();
   const until = range.untilMs === null ? {} : { until: iso(range.untilMs) };
   const isOfMonth = text === 'month' || text === 'last_month';
@@ -127,7 +205,7 @@ function questionOf(text: string, scope: Scope, refunded: bigint): Question {
     query: new URLSearchParams({ ...rangeQuery(range), ...scope }).toString(),
     file: new URLSearchParams({ since: iso(range.sinceMs), ...until, ...scope }).toString(),
     account,
-    hasKey: key !== undefined,
+    hasNoFile: key !== undefined || model !== undefined,
     month: isOfMonth ? iso(range.sinceMs).slice(0, 7) : null,
     step: range.step,
     refunded,
@@ -156,7 +234,7 @@ export function sameNumberConformance(open: OpenStores): void {
     const texts = [...Object.keys(rangeLabels), ...customRanges(filled.edges, RANGES_MAX)];
     const { north, poor } = filled.accounts;
     for (const text of texts)
-      for (const scope of [{}, { account: north }, { account: poor }, { key: filled.key }]) {
+      for (const scope of [{}, { account: north }, { account: poor }, { key: filled.key }, { model: 'small' }]) {
         const ofRange = records.filter(isAsked(rangeOf(text, NOW_MS), scope, NOW_MS));
         const right = sumOf(ofRange);
         const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));
@@ -164,6 +242,8 @@ export function sameNumberConformance(open: OpenStores): void {
         for (const [place, read] of Object.entries(places))
           for (const [part, figures] of (await read(ask, question)).entries())
             expect({ text, scope, place, part, ...figures }).toEqual({ text, scope, place, part, ...right });
+        await expectGroups(ask, question, rangeOf(text, NOW_MS), scope, ofRange);
+        await expectMargins(ask, question, rangeOf(text, NOW_MS), scope, records);
       }
     await opened.close();
   });

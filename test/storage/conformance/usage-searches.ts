@@ -17,6 +17,9 @@ import { type Used, useAll } from './timeline.ts';
 type Scope = Pick<UsagePage, 'account' | 'key' | 'madeBy'>;
 type Sought = Partial<UsageFilter & Pick<UsagePage, 'outcome' | 'sinceMs' | 'untilMs'>>;
 
+/** After all messages. */
+const LAST_MS = Date.UTC(2100, 0);
+
 const everything: Scope = { account: null, key: null, madeBy: null };
 
 function scopesOf({ accounts, keys }: Used): Scope[] {
@@ -163,7 +166,7 @@ function summaryTests(open: OpenStores): void {
     for (const scope of scopesOf(used))
       for (const { sinceMs, untilMs, ...sought } of filtersOf(used))
         for (const groupBy of ['day', 'model', 'key', 'account', 'group', null] as const) {
-          const times = { sinceMs: sinceMs ?? 0, untilMs: untilMs ?? Number.MAX_SAFE_INTEGER };
+          const times = { sinceMs: sinceMs ?? 0, untilMs: untilMs ?? LAST_MS };
           const asked = { ...allSummary, ...scope, ...sought, ...times, groupBy };
           const right = rightOf(used, scope, { ...sought, ...times });
           const summary = await bench.stores.usage.summarizeUsage(asked);
@@ -176,6 +179,11 @@ function summaryTests(open: OpenStores): void {
           const inBuckets = summary.buckets.map(({ messages, cost }) => [messages, Number(cost)] as const);
           expect(inBuckets.reduce((sum, [messages]) => sum + messages, 0)).toBe(right.length);
           expect(inBuckets.reduce((sum, [, cost]) => sum + cost, 0)).toBe(costOf(right));
+          const ends = summary.buckets.map(({ atMs }) => [atMs, atMs + summary.stepMs] as const);
+          const covered = [times.sinceMs, times.untilMs].map((ms) =>
+            ends.findIndex(([from, to]) => ms >= from && ms < to),
+          );
+          if (times.sinceMs > 0 && ends.length > 0) expect(covered).toEqual([0, ends.length - 1]);
           if (groupBy === null) continue;
           const groups = Map.groupBy<string | number, StoredUsageRecord>(right, names[groupBy]);
           expect(summary.groups).toBe(groups.size);

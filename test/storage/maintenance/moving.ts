@@ -32,6 +32,7 @@ export const ROWS_OF_LATER_TABLES = `
   INSERT INTO scim_members VALUES (1, 1);
   INSERT INTO agent_grants VALUES (1, 1, 1, 1, 'codex', 'active', 1, 'x', '127.0.0.1', 1, 1, 1);
   INSERT INTO agent_keys VALUES (1, 'codex', 1);
+  INSERT INTO saved_views VALUES (1, 0, 'person_000000001', '/usage', 'x', 'range=7d', 1, 1);
   INSERT INTO device_codes VALUES ('x', 'x', 'codex', 'pending', '127.0.0.1', 1, 1, NULL);`;
 
 const WAIT_MS_MAX = 20_000;

@@ -124,6 +124,14 @@ function writePerson(people: MemoryTables['people'], { person, link }: RowOf<'pe
   people.set(person.id, { person, linkHash });
 }
 
+function writeView({ savedViews }: MemoryTables, { view }: RowOf<'saved_views'>): void {
+  if (typeof view === 'number') savedViews.delete(view);
+  else {
+    const { accountId, owner, createdAtMs } = savedViews.get(view.id) ?? view;
+    savedViews.set(view.id, { ...view, accountId, owner, createdAtMs });
+  }
+}
+
 function writeToken(tokens: MemoryTables['tokens'], { token, secretHash }: RowOf<'tokens'>): void {
   const hash = secretHash ?? tokens.get(token.id)?.secretHash;
   if (hash !== undefined) tokens.set(token.id, { token, secretHash: hash });
@@ -137,6 +145,7 @@ export function writeCoCommitted(tables: MemoryTables, row: CoCommittedRow): voi
   else if (row.table === 'scim') writeScim(tables, row.scim);
   else if (isAgentRow(row)) writeAgents(tables, row);
   else if (row.table === 'tag_sets') addTagSet(tables, row);
+  else if (row.table === 'saved_views') writeView(tables, row);
   else writeKept(tables, row);
 }
 
@@ -144,7 +153,7 @@ type KeptRow = Exclude<
   CoCommittedRow,
   | { forget: unknown }
   | { carry: unknown }
-  | { table: 'scim' | 'agent_grants' | 'device_codes' | 'tag_sets' | 'directory_groups' }
+  | { table: 'scim' | 'agent_grants' | 'device_codes' | 'tag_sets' | 'directory_groups' | 'saved_views' }
 >;
 
 function writeKept(tables: MemoryTables, row: KeptRow): void {

@@ -60,6 +60,7 @@ export class MemoryLedgerStore implements LedgerStore {
     codeBatches: new Map(),
     codes: new Map(),
     agentGrants: new Map(),
+    savedViews: new Map(),
     agentKeys: new Map(),
     deviceCodes: new Map(),
     events: new Map(),

@@ -56,6 +56,7 @@ import {
 } from '../../../src/storage/short-reads.ts';
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
+import type { ViewReads } from '../../../src/storage/view-rows.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import { agentReads } from './agents.ts';
 import { billReads } from './bills.ts';
@@ -88,6 +89,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...incidentReads(tables),
     ...fileReads(tables),
     ...agentReads(tables),
+    ...viewReads(tables),
     ...eventReads(tables),
     ...exportReads(tables),
     ...mailReads(tables),
@@ -288,6 +290,19 @@ function personReads({ people }: MemoryTables): Omit<PersonStore, 'createPerson'
     countPeople: async (accountId) => all().filter((person) => person.accountId === accountId).length,
     countInRole: async (role, status) =>
       all().filter((person) => person.role === role && person.status === status).length,
+  };
+}
+
+function viewReads({ savedViews }: MemoryTables): ViewReads {
+  const ofAccount = (accountId: number | null) =>
+    [...savedViews.values()].filter((view) => view.accountId === accountId).sort((one, other) => one.id - other.id);
+  return {
+    getSavedView: async (id) => savedViews.get(id) ?? null,
+    listSavedViews: async ({ accountId, owner, after, limit }) =>
+      ofAccount(accountId)
+        .filter((view) => view.id > (after ?? 0) && (view.owner === owner || view.isShared))
+        .slice(0, limit),
+    countSavedViews: async ({ accountId, owner }) => ofAccount(accountId).filter((view) => view.owner === owner).length,
   };
 }
 

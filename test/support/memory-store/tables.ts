@@ -7,6 +7,7 @@ import type {
   Key,
   MailedLink,
   Person,
+  SavedView,
   SignUp,
   TagSet,
 } from '../../../src/accounts/accounts.ts';
@@ -80,6 +81,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   /** By the hash of the code. */
   codes: Map<string, StoredCode>;
   agentGrants: Map<number, AgentGrant>;
+  savedViews: Map<number, SavedView>;
   /** By person and client. */
   agentKeys: Map<string, number>;
   /** By the hash of the code. */

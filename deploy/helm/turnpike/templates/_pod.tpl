@@ -82,8 +82,9 @@ spec:
         {{- end }}
   volumes:
     {{- if eq .Values.store "postgresql" }}
-    # Only what commands in the pod need: address and token.
-    - { name: data, emptyDir: { sizeLimit: 64Mi } }
+    # Address and token for commands in the pod, and uploads while they arrive: more than `spooledBytesMax`, because a pod that
+    # exceeds it is evicted.
+    - { name: data, emptyDir: { sizeLimit: 20Gi } }
     {{- end }}
     - { name: tmp, emptyDir: { sizeLimit: 64Mi } }
     {{- if .Values.apply }}

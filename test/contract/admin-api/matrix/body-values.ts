@@ -405,6 +405,24 @@ export const bodyRules: Record<string, BodyRule> = {
   },
   'POST /api/v1/accounts/{id}/subscription/cancel': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/accounts/{id}/subscription/resume': { least: () => ({}), values: () => ({}) },
+  'POST /api/v1/views': {
+    least: () => ({ page: '/usage', name: 'Errors', search: 'outcome=failed' }),
+    values: () => ({
+      page: values(['/accounts/a_1/payments'], ['usage', '//evil.example', '/a?b', 7, null]),
+      name: texts(),
+      search: values(['', 'range=7d&model=a%20b'], ['a b', 'ä', 7, null]),
+      is_shared: values([true, false], ['true', 1, null]),
+    }),
+  },
+  'PATCH /api/v1/views/{id}': {
+    least: () => ({ name: 'Errors' }),
+    values: () => ({
+      name: texts(),
+      search: values(['range=7d'], ['a b', 7, null]),
+      is_shared: values([true, false], ['true', 1, null]),
+    }),
+  },
+  'POST /api/v1/views/{id}/delete': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/directory-groups': {
     least: (account) => ({ name: 'engineers', role: 'member', ...(account !== null && { account }) }),
     values: (world) => ({

@@ -56,6 +56,7 @@ export const UNKNOWN_IDS = {
   delivery: 'dlv_000000000',
   'code-batch': 'batch_000000000',
   'directory-group': 'dgrp_000000000',
+  view: 'view_000000000',
   payment: 'pay_000000000',
   'provider-bill': 'no-provider:2026-01-01',
   'provider-bill-source': 'no-provider',

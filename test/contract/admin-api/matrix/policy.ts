@@ -42,6 +42,7 @@ const seenByEveryone: Reaches = ['everything', 'its account', 'its account'];
 const seenByMakers: Reaches = ['everything', 'its account', 'what it made'];
 const changedByMakers: Reaches = ['nothing', 'its account', 'what it made'];
 const madeByEveryone: Reaches = ['nothing', 'its account', 'its account'];
+const ofMakers: Reaches = ['what it made', 'what it made', 'what it made'];
 
 export const policy: Record<string, RouteRule> = {
   'POST /api/v1/accounts': rule(changedByHolders, { done: 201 }),
@@ -99,6 +100,10 @@ export const policy: Record<string, RouteRule> = {
   'GET /api/v1/people/{id}': rule(seenByHolders, { object: 'person' }),
   'PATCH /api/v1/people/{id}': rule(changedByHolders, { object: 'person' }),
   'POST /api/v1/people/{id}/link': rule(changedByHolders, { object: 'person', done: 201, refusesRevoked: true }),
+  'GET /api/v1/views': rule(ofMakers),
+  'POST /api/v1/views': rule(ofMakers, { done: 201 }),
+  'PATCH /api/v1/views/{id}': rule(ofMakers, { object: 'view' }),
+  'POST /api/v1/views/{id}/delete': rule(ofMakers, { object: 'view' }),
   'POST /api/v1/directory-groups': rule(operatorOnly, { done: 201 }),
   'GET /api/v1/directory-groups': rule(ofTheInstallation, { lists: 'directory-group' }),
   'GET /api/v1/directory-groups/{id}': rule(ofTheInstallation, { object: 'directory-group' }),
@@ -203,8 +208,10 @@ export function reachOf(principal: Principal, { viewer, owner, member }: RouteRu
 
 export function isWithin(reach: Reach, principal: Principal, object: WorldObject): boolean {
   if (reach === 'everything') return true;
+  const isMaker = object.maker === principal.name;
+  if (principal.account === null) return reach === 'what it made' && isMaker;
   if (reach === 'nothing' || !isOver(principal, object.account)) return false;
-  return reach === 'its account' || object.maker === principal.name;
+  return reach === 'its account' || isMaker;
 }
 
 /**

@@ -2,7 +2,7 @@
 // others, a scope wider than that of the principal.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { AccessToken, Account, Key, Person } from '../../../../src/accounts/accounts.ts';
+import type { AccessToken, Account, Key, Person, SavedView } from '../../../../src/accounts/accounts.ts';
 import type { AgentGrant } from '../../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
@@ -40,6 +40,7 @@ const open = [
   'agentGrants',
   'exports',
   'exportRuns',
+  'savedViews',
 ];
 
 export function scopeFaults(world: World, principal: Principal, changes: readonly RowChange[]): string[] {
@@ -95,6 +96,10 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     return own((change.after as Destination | Delivery | AgentGrant | ExportSchedule).accountId)
       ? []
       : [`changes ${table} of another account`];
+  if (table === 'savedViews') {
+    const { owner, accountId } = (change.after ?? change.before) as SavedView;
+    return owner === principal.id && own(accountId) ? [] : ['changes a view of another'];
+  }
   if (table === 'exportRuns') {
     const { exportId } = change.after as ExportRun;
     return own(exports.get(exportId)?.accountId ?? null) ? [] : ['runs an export of another account'];

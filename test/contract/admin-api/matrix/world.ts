@@ -61,7 +61,8 @@ export type ObjectKind =
   | 'delivery'
   | 'export'
   | 'agent-sign-in'
-  | 'device-code';
+  | 'device-code'
+  | 'view';
 
 export interface WorldObject {
   kind: ObjectKind;
@@ -179,6 +180,7 @@ export async function makeWorld(): Promise<World> {
   await addPeople(world);
   await addCodes(world);
   await addDirectoryGroup(world);
+  await addViews(world);
   await addDestinations(world);
   await addSignIns(world);
   await addExports(world);
@@ -400,6 +402,17 @@ async function addDirectoryGroup(world: World): Promise<void> {
   const members = { name: label, role: 'member', account: world.accountIds.bravo };
   const { body } = await world.installation.ask('POST', '/api/v1/directory-groups', members);
   world.objects.push(worldObject('directory-group', 'group of a directory', String(body['id']), null, { label }));
+}
+
+async function addViews(world: World): Promise<void> {
+  for (const name of ['viewer', 'owner of alpha', 'member 1 of alpha', 'member of echo', 'owner of delta, disabled']) {
+    const { account, authorization } = principalNamed(world, name);
+    const label = labelOf('view', name);
+    const members = { page: '/usage', name: label, search: '' };
+    const headers = { authorization: String(authorization) };
+    const { body } = await world.installation.ask('POST', '/api/v1/views', members, headers);
+    world.objects.push(worldObject('view', `view of ${name}`, String(body['id']), account, { maker: name, label }));
+  }
 }
 
 /** A source and a bill of a provider. */
