@@ -20,6 +20,7 @@ export const actionTexts = {
   'person_budget.update': 'edited the budget of a user',
   'person.link': 'created a one-time link',
   'person.accept': 'accepted an invitation',
+  'person.consent': 'agreed to the terms',
   'person.join': 'was added by their directory',
   'person.leave': 'was removed by their directory',
   'directory-group.create': 'created a directory group',

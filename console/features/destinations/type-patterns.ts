@@ -33,6 +33,7 @@ const groupLabels = {
   sign_up: 'Sign-up',
   price: 'Prices',
   provider: 'Providers',
+  incident: 'Incidents',
   export: 'Exports',
   provider_bill: 'Provider bills',
   backup: 'Backups',

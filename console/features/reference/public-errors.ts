@@ -20,6 +20,7 @@ export const publicErrors: readonly (readonly [code: string, status: number, may
   ['origin_not_allowed', 403, false, 'Add the origin of the page to the key.'],
   ['address_not_allowed', 403, false, 'Add the IP address to the key.'],
   ['browser_access_not_declared', 403, false, 'Send the header that declares browser access.'],
+  ['file_quota_exceeded', 403, false, 'Delete files. The account stores as many as it may.'],
   [
     'insufficient_user_quota',
     400,

@@ -24,6 +24,9 @@ const settingNames = {
   drain_seconds: 'Drain timeout',
   drain_notice_seconds: 'Drain notice',
   body_bytes_max: 'Maximum request body',
+  file_bytes_max: 'Maximum file',
+  files_bytes_max: 'Maximum bytes of files per account',
+  files_max: 'Maximum files per account',
   require_browser_header: 'Require the browser access header',
   error_statuses: 'Statuses of errors',
   upstream_connect_seconds: 'Connect timeout',
@@ -122,6 +125,7 @@ export const unitNames = {
   streams: 'streams',
   failures: 'failures',
   recharges: 'recharges',
+  files: 'files',
 } as Record<string, string>;
 
 /** The units of settings whose key does not end with one. */
@@ -129,6 +133,7 @@ const countedUnits = {
   circuit_failures: 'failures',
   finish_streams_without_caller_max: 'streams',
   shed_open_messages: 'requests',
+  files_max: 'files',
   auto_recharges_per_day_max: 'recharges',
 } as Readonly<Record<string, string>>;
 
@@ -156,6 +161,9 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   drain_seconds: 'stop',
   drain_notice_seconds: 'stop',
   body_bytes_max: 'load',
+  file_bytes_max: 'load',
+  files_bytes_max: 'load',
+  files_max: 'load',
   require_browser_header: 'address',
   error_statuses: 'address',
   upstream_connect_seconds: 'upstream',

@@ -62,7 +62,7 @@ function filtersOf({ records }: Used): Sought[] {
 function rightOf({ keys, records }: Used, scope: Scope, sought: Sought): StoredUsageRecord[] {
   const maker = (key: number) => (keys.indexOf(key) % 3 === 1 ? 'tok_b' : 'tok_a');
   const { outcome = null, sinceMs = null, untilMs = null } = sought;
-  const { model, modelPart, isCompleted, status, errorCode, provider, group, isStream, costMin } = {
+  const { model, modelPart, isCompleted, status, errorCode, provider, group, isStream, costMin, endpoint } = {
     ...NO_FILTER,
     ...sought,
   };
@@ -82,6 +82,7 @@ function rightOf({ keys, records }: Used, scope: Scope, sought: Sought): StoredU
       (errorCode === null || one.error?.code === errorCode) &&
       (provider === null || one.provider === provider) &&
       (isStream === null || one.stream === isStream) &&
+      (endpoint === null || (one.endpoint ?? 'messages') === endpoint) &&
       (costMin === null || one.cost >= costMin),
   );
 }

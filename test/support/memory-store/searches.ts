@@ -30,6 +30,7 @@ function matches(record: StoredUsageRecord, filter: Narrowed): boolean {
     (provider === null || record.provider === provider) &&
     (filter.group === null || record.group === filter.group) &&
     (isStream === null || record.stream === isStream) &&
+    (filter.endpoint === null || (record.endpoint ?? 'messages') === filter.endpoint) &&
     (costMin === null || record.cost >= costMin) &&
     isAttributed(record, filter)
   );

@@ -125,7 +125,7 @@ export const generateContent: FrontDriver = {
       ['/v1beta', '/v1'].map((base) => `${base}/models/${name}:generateContent`),
     ),
   ],
-  unknownPaths: ['/v1beta/other', '/v1beta/models/m:embedContent', '/v1/models/m:embedContent'],
+  unknownPaths: ['/v1beta/other', '/v1beta/models/m:embedText', '/v1/models/m:embedText'],
   hasOpenAiHeaders: false,
   read: (answer) => readChunks([answer]),
   readStream,
