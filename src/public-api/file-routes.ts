@@ -121,6 +121,7 @@ export function postFile(exchange: Exchange): Promise<EncodedReply> {
     const company = topOf(caller);
     await files.requireRoom(company, 0);
     await using received = await exchange.readForm({ fileBytesMax, filesMax: 1 }, company);
+    exchange.expect('slow-json'); // an object store may take minutes
     const { account, key } = await context.identifyAgain();
     const nowMs = exchange.dependencies.clock.nowMs();
     const file = received.file('file');

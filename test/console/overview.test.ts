@@ -81,6 +81,8 @@ test.skipIf(chromium === null)(
     await plot.scrollIntoViewIfNeeded();
     expect(await chart.locator('.recharts-yAxis-tick-labels text').allTextContents()).toEqual(['0', '5', '10', '15']);
 
+    await chart.locator('.recharts-bar-rectangle').last().hover();
+    await chart.locator('.recharts-tooltip-cursor').waitFor();
     await page.mouse.click(...(await barAt(6)));
     await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
     expect(shown()).toEqual(['/console/usage', rangeOfDays(0, 0)]);

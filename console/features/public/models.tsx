@@ -45,7 +45,7 @@ export function PublicModels() {
         )}
         {tables.map(({ title, models, text }) => (
           <Section key={title} title={title} isPadded={false} {...(text !== null && { text })}>
-            <PlainTable label={title} columns={columns} rows={models} keyOf={({ name }) => name} />
+            <PlainTable label={title} columns={columns} rows={models} keyOf={({ name }) => name} isFolding />
           </Section>
         ))}
       </Stack>

@@ -90,6 +90,8 @@ test.each([false, true])('a message (streamed: %p) shows its usage and its cost'
     cache_creation_input_tokens: 0,
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     web_searches: 0,
+    endpoint: 'messages',
+    units: {},
     usage_source: 'reported',
     service_tier: 'standard',
     cost: '0.000255',
