@@ -79,15 +79,14 @@ type Figure = number | bigint | string;
 
 /** The rows of a table by their names, without the cells that are not visible, with exact amounts; and its row of totals as "Total". */
 async function rowsIn(table: Locator): Promise<Record<string, Figure[]>> {
-  const rows = await table
-    .locator('tbody tr, tfoot tr')
-    .evaluateAll((found) =>
-      found.map((row) =>
-        [...row.querySelectorAll('td, th')].map(
-          (cell) => cell.querySelector('span[title*="$"]')?.getAttribute('title') ?? cell.textContent ?? '',
-        ),
-      ),
-    );
+  const rows = await table.locator('tbody tr, tfoot tr').evaluateAll((found) =>
+    found.map((row) => {
+      const [first, ...cells] = [...row.querySelectorAll<HTMLElement>('td, th')];
+      const name = first && document.createTreeWalker(first, NodeFilter.SHOW_TEXT).nextNode()?.textContent; // notes follow
+      const exact = (cell: HTMLElement) => cell.querySelector('span[title*="$"]')?.getAttribute('title');
+      return [name ?? '', ...cells.map((cell) => exact(cell) ?? cell.textContent ?? '')];
+    }),
+  );
   const figureOf = (text: string) =>
     text.includes('$') ? amountOf(text) : /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : text;
   return Object.fromEntries(rows.map(([name = '', ...cells]) => [name, cells.map(figureOf)]));
@@ -127,7 +126,7 @@ function groupsOf(own: readonly Json[], by: Grouping, cells: (own: readonly Json
 async function expectGroups(page: Page, among: readonly Grouping[], read: (by: Grouping) => Promise<void>) {
   for (const by of among) {
     await page.getByRole('combobox', { name: 'Group by' }).click();
-    await page.getByRole('option', { name: `By ${groupingLabels[by]}`, exact: true }).click();
+    await page.getByRole('option', { name: `By ${groupingNoun(by)}`, exact: true }).click();
     if (by === 'tag') {
       await page.getByLabel('Tag name').fill(TAG);
       await page.getByLabel('Tag name').press('Enter');
