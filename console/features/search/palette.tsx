@@ -8,7 +8,7 @@ import { countOf } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
-import { placeOf, useSavedViews } from '../../parts/saved-views.tsx';
+import { placeOf, useSavedViews } from '../../parts/saved-view-list.ts';
 import { useGet } from '../../queries.ts';
 import { isAt, isShown, screens } from '../../screens.ts';
 import { endSearch, takeTyped } from '../../typed-search.ts';

@@ -183,7 +183,10 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
   async function databaseVariables(): Promise<Record<string, string>> {
     const { TURNPIKE_DATABASE_URL: url } = await storeVariables(data);
     if (url === undefined) return {};
-    return { TURNPIKE_DATABASE_URL: url.replace('@', `:${word('database')}@`) };
+    return {
+      TURNPIKE_DATABASE_URL: url.replace('@', `:${word('database')}@`),
+      TURNPIKE_FILES: join(data, 'files'),
+    };
   }
 
   async function serveWhile(run: string, use: (turnpike: TurnpikeProcess) => Promise<void>): Promise<void> {
