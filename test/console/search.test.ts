@@ -92,8 +92,8 @@ async function hold(page: Page, files: RegExp): Promise<() => Promise<void>> {
 }
 
 const KEY_MS = 30;
-/** An eighth of a second of a line of 50 KB/s. */
-const FIRST_BYTES_MAX = 6_500;
+/** Less than a sixth of a second of a line of 50 KB/s. */
+const FIRST_BYTES_MAX = 8_000;
 
 test.skipIf(chromium === null)(
   'the frame is seen after a few bytes, and what is typed after Ctrl-K before the scripts arrive is searched',
