@@ -121,9 +121,7 @@ function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'la
     return found;
   };
   const scriptOf = (source: string) => {
-    const found = [...outputs].find(
-      ([, { entryPoint }]) => entryPoint !== undefined && resolve(root, entryPoint) === source,
-    );
+    const found = [...outputs].find(([, { entryPoint }]) => entryPoint !== undefined && resolve(entryPoint) === source);
     if (found === undefined) throw new Error(`no script was made of ${source}`);
     return found[0];
   };

@@ -180,8 +180,9 @@ test.skipIf(chromium === null)(
     await view('Edit views').click();
     await dialog.getByLabel('Share with users of your account').click();
     await dialog.getByLabel('Name').fill('Failures');
+    const reread = page.waitForResponse((answer) => answer.url().includes('/api/v1/views?'));
     await dialog.getByRole('button', { name: 'Rename' }).click();
-    await page.waitForResponse((answer) => answer.url().includes('/api/v1/views?'));
+    await reread;
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Clear filters' }).click();
     await menu.click();
@@ -213,7 +214,7 @@ test.skipIf(chromium === null)('filters are added, changed and removed with the 
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'HTTP status' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('combobox', { name: 'HTTP status' }).waitFor();
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('529');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
@@ -222,7 +223,7 @@ test.skipIf(chromium === null)('filters are added, changed and removed with the 
   const chip = page.getByRole('button', { name: 'HTTP status: 529', exact: true });
   await chip.focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('combobox', { name: 'HTTP status' }).waitFor();
+  await page.locator('[role=combobox]:focus').waitFor(); // the field loads with its first use
   await page.keyboard.press('Escape');
   await page.getByRole('combobox', { name: 'HTTP status' }).waitFor({ state: 'detached' });
   expect(await chip.evaluate((one) => one === document.activeElement)).toBe(true);

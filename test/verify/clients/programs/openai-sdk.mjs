@@ -1,6 +1,7 @@
 // OpenAI's SDK for TypeScript, in Node.
 
-import OpenAI, { toFile } from 'openai';
+import OpenAI from 'openai';
+import { toFile } from 'openai/uploads';
 import { holdAll } from './hold-all.mjs';
 
 const client = new OpenAI({ baseURL: `${process.env.BASE_URL}/v1`, apiKey: process.env.KEY });
