@@ -101,7 +101,7 @@ function isPath(path: string, pattern: string): boolean {
 
 function ask(address: string): Promise<Response> {
   const answer = readWhole(address);
-  answer.catch(() => {}); // whoever takes it sees the failure
+  answer.catch(() => {}); // the caller that takes the answer gets the failure
   globalThis.turnpikeAnswers.set(address, answer);
   return answer;
 }

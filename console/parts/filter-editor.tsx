@@ -1,4 +1,4 @@
-// What changes the value of a filter, below its chip.
+// The editor of a filter's value, below its chip.
 
 import { Combobox, Popover, Stack, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';

@@ -1,4 +1,4 @@
-// What opens a part that has just loaded: after it stands in the page, so that it knows the element that gets the focus back.
+// Opens a part that has just loaded once it is in the page, so that focus returns to the right element when it closes.
 
 import { type RefObject, useEffect, useRef, useState } from 'react';
 

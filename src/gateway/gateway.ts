@@ -157,6 +157,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     const opened = await untilCutOff(message, opening.opened);
     if (opened.form === 'bytes') {
       clientRequest.expect('stream');
+      opened.relay.leaveWith(clientRequest.signal);
       return { status: 200, headers, body: opened.relay };
     }
     const answer = requireWhole(opened);

@@ -56,6 +56,13 @@ export class ByteRelay implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
+  /** A client that disconnects before the first read leaves nobody who would end the message. */
+  leaveWith(signal: AbortSignal): void {
+    const leave = () => void this.return();
+    signal.addEventListener('abort', leave);
+    if (signal.aborted) leave();
+  }
+
   /** Reads to the end, without a client. Never rejects. */
   async drain(): Promise<void> {
     try {

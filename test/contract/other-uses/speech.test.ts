@@ -260,6 +260,24 @@ test('a client that disconnects pays what its end reports', async () => {
   await expectMoney(world, caller, [{ outcome: 'client_gone', cost: BY_TOKENS }]);
 });
 
+test('a client that disconnects before the first byte leaves no hold', async () => {
+  const caller = await world.makeKey();
+  const [asked, disconnected] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  upstream.play(async (answer, request) => {
+    asked.resolve();
+    await disconnected.promise;
+    await sounds()(answer, request);
+  });
+  const leaving = new AbortController();
+  const posting = post(caller, {}, {}, leaving.signal).catch(() => null);
+  await asked.promise;
+  leaving.abort();
+  await posting;
+  await untilUnattended(world, 1);
+  disconnected.resolve();
+  await expectMoney(world, caller, [{ outcome: 'client_gone', cost: COST }]);
+});
+
 test('endless sound ends with the time of a stream', async () => {
   await world.admin('POST', '/apply', { document: { settings: { upstream_stream_seconds: 1 } } });
   const caller = await world.makeKey();
