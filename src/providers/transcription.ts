@@ -174,8 +174,8 @@ class TranscriptionUsed {
   }
 
   get usage(): JsonObject {
-    const estimated = this.#lacksTokens ? Math.ceil(Buffer.byteLength(this.#text) / BYTES_PER_TOKEN) : 0;
-    return usageOf(this.#tokens?.text ?? null, this.#tokens?.output ?? estimated);
+    if (this.#tokens !== null) return usageOf(this.#tokens.text, this.#tokens.output);
+    return this.#lacksTokens ? usageOf(null, Math.ceil(Buffer.byteLength(this.#text) / BYTES_PER_TOKEN)) : usageOf(0);
   }
 
   /** No fewer seconds than were measured; without a report, the held tokens are billed. */

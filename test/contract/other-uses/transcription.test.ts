@@ -158,7 +158,7 @@ test('the form is sent as it came, the answer is the provider’s, and seconds a
   expect(upstream.requests.at(-1)?.body).toContain('filename="mörgen.wav"\r\ncontent-type: audio/wav\r\n\r\nRIFF');
   expect(sent.content).toEqual(sound);
   const [record] = await expectMoney(world, caller, [
-    { model: 'by-hours', endpoint: 'transcription', units: { seconds: 3 }, cost: cost(3), outcome: 'completed' },
+    { model: 'by-hours', endpoint: 'transcription', units: { seconds: 3 }, input_tokens: 0, cost: cost(3) },
   ]);
   const receipt = await fetch(`${world.url}/v1/usage/${record?.['request_id']}`, {
     headers: { authorization: `Bearer ${caller.secret}` },
