@@ -396,7 +396,9 @@ test('transcribes and translates, in every format and in events', async () => {
   const { text } = await transcriptions.create(asked());
   expect(text).toStartWith('The sandbox heard 1 second of sound');
   expect(await transcriptions.create({ ...asked(), response_format: 'text' })).toBe(`${text}\n`);
-  expect(await transcriptions.create({ ...asked(), response_format: 'srt' })).toContain('00:00:00,000 --> 00:00:01,000');
+  expect(await transcriptions.create({ ...asked(), response_format: 'srt' })).toContain(
+    '00:00:00,000 --> 00:00:01,000',
+  );
   const verbose = await transcriptions.create({ ...asked(), response_format: 'verbose_json' });
   expect(verbose).toMatchObject({ text, duration: 1, segments: [{ text }] });
   const events = await Array.fromAsync(await transcriptions.create({ ...asked(), stream: true }));
