@@ -190,11 +190,13 @@ test('a streamed body is read no further than a provider takes it, and not to it
   let taken = 0;
   let ahead = 0;
   const server = createServer((socket) => {
-    socket.on('error', () => undefined).on('data', ({ length }) => {
-      taken += length / MEGABYTE.length;
-      ahead = Math.max(ahead, (reads[0] ?? 0) - taken);
-      if (taken > 64) leaving.abort();
-    });
+    socket
+      .on('error', () => undefined)
+      .on('data', ({ length }) => {
+        taken += length / MEGABYTE.length;
+        ahead = Math.max(ahead, (reads[0] ?? 0) - taken);
+        if (taken > 64) leaving.abort();
+      });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
