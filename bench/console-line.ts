@@ -50,6 +50,8 @@ async function measurePage(path: string, token: string | undefined): Promise<voi
 }
 
 interface Watched {
+  /** null: the first content has come before, or with it. */
+  titleMs?: number;
   firstMs: number;
   allMs: number;
 }
@@ -58,6 +60,11 @@ interface Watched {
 function watchContent(): void {
   const watched = globalThis as unknown as Partial<Watched>;
   const look = () => {
+    const early = document.querySelector('.early-page :is(td, dd)') ?? document.querySelector('.early-page h1');
+    if (early !== null) {
+      if (early.matches('h1')) watched.titleMs ??= performance.now();
+      else watched.firstMs ??= performance.now();
+    }
     const values = [
       ...document.querySelectorAll('main :is(td, dd, input, textarea, pre, .stat-value, .mantine-Card-root p)'),
     ];
