@@ -21,6 +21,8 @@ interface FirstPage {
   path?: string;
   /** The columns of a list, or the facts of an object. */
   cells?: readonly Cell[];
+  /** What is said of a list without rows. */
+  empty?: string;
   /** The row of the list that is the object of the page. */
   rowNamed?: string;
   /** The names of rows that the page folds. */
@@ -52,13 +54,6 @@ const outcome = ['Status', 'outcome', 'outcome'] as const;
 const role = ['Role', 'role', 'word'] as const;
 
 const account = '/accounts/$accountId';
-const ofAccount: Pick<FirstPage, 'path' | 'cells'> = {
-  path: account,
-  cells: [
-    ['Available', 'available', 'money'],
-    ['Balance', 'balance', 'money'],
-  ],
-};
 
 /** By the path of each page. */
 const pages: Readonly<Record<string, FirstPage>> = {
@@ -81,6 +76,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
   },
   '/rejected': {
     title: 'Usage',
+    empty: 'No rejected requests',
     path: '/refusals?limit=50&RANGE',
     cells: [
       ['Error', 'code'],
@@ -89,6 +85,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
   },
   '/events': {
     title: 'Events',
+    empty: 'No events yet',
     path: '/events?limit=50',
     cells: [
       ['Event', 'title'],
@@ -96,7 +93,12 @@ const pages: Readonly<Record<string, FirstPage>> = {
       ['Time', 'timestamp', 'moment'],
     ],
   },
-  '/deliveries': { title: 'Deliveries', path: '/deliveries?limit=50', cells: [['Event', 'event.title'], status] },
+  '/deliveries': {
+    title: 'Deliveries',
+    empty: 'No deliveries yet',
+    path: '/deliveries?limit=50',
+    cells: [['Event', 'event.title'], status],
+  },
   '/deliveries/$deliveryId': {
     title: '{event.title}',
     path: '/deliveries/$deliveryId',
@@ -104,6 +106,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
   },
   '/keys': {
     title: 'API keys',
+    empty: 'No API keys yet',
     path: '/keys?limit=50&sort=created&order=asc',
     cells: [name, status],
     others: ['/usage/totals?group_by=key&RANGE&limit=1000'],
@@ -112,6 +115,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
   '/keys/$keyId': { title: '{name}', path: '/keys/$keyId', cells: [['Groups', 'groups']] },
   '/agent-sign-ins': {
     title: 'Coding agents',
+    empty: 'No sign-ins yet',
     path: '/agent-sign-ins?limit=50',
     cells: [['Address', 'address'], status],
   },
@@ -147,7 +151,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
     ],
     others: ['/models?limit=1000'],
   },
-  '/plans': { title: 'Plans', path: '/plans?limit=1000', cells: [['Plan', 'title']] },
+  '/plans': { title: 'Plans', empty: 'No plans yet', path: '/plans?limit=1000', cells: [['Plan', 'title']] },
   '/providers': {
     title: 'Providers',
     path: '/providers?limit=200',
@@ -156,11 +160,16 @@ const pages: Readonly<Record<string, FirstPage>> = {
       ['Models', 'models.length'],
     ],
   },
-  '/providers/$providerName': { title: '{name}', path: '/providers/$providerName', cells: [['Type', 'kind', 'word']] },
+  '/providers/$providerName': {
+    title: '$providerName',
+    path: '/providers/$providerName',
+    cells: [['Type', 'kind', 'word']],
+  },
   '/providers/$providerName/models': { title: 'Add models of $providerName' },
   '/providers/new': { title: 'Create provider', others: ['/catalogue', '/provider-presets'] },
   '/provider-bills': {
     title: 'Provider bills',
+    empty: 'No bills yet',
     path: '/provider-bills?limit=50',
     cells: [
       ['Day', 'day', 'date'],
@@ -185,33 +194,58 @@ const pages: Readonly<Record<string, FirstPage>> = {
     others: ['/groups?limit=1000'],
   },
   '/accounts/new': { title: 'Create account', others: ['/groups?limit=1000'] },
-  '/accounts/$accountId': { title: '{name}', ...ofAccount },
-  '/accounts/$accountId/billing': { title: 'Billing', ...ofAccount, others: [`${account}/forecast`] },
+  '/accounts/$accountId': {
+    title: '{name}',
+    path: account,
+    cells: [['Groups', 'groups'], created, ['ID', 'id']],
+  },
+  '/accounts/$accountId/billing': {
+    title: 'Billing',
+    path: account,
+    cells: [
+      ['Available', 'available', 'money'],
+      ['Balance', 'balance', 'money'],
+    ],
+    others: [`${account}/forecast`],
+  },
   '/accounts/$accountId/plan': { title: 'Plan', path: account, others: [`${account}/plan`] },
   '/accounts/$accountId/payments': { title: 'Payments', path: account },
   '/accounts/$accountId/transactions': { title: 'Transactions', path: account },
   '/accounts/$accountId/statement': { title: 'MONTH statement', path: account, cells: [['Account', 'name']] },
   '/payments': {
     title: 'Payments',
+    empty: 'No payments in this time range',
     path: '/payments?limit=50&RANGE',
     cells: [['Time', 'created_at', 'moment'], status],
   },
-  '/codes': { title: 'Redemption codes', path: '/code-batches?limit=50', cells: [['Batch', 'name']] },
+  '/codes': {
+    title: 'Redemption codes',
+    empty: 'No codes yet',
+    path: '/code-batches?limit=50',
+    cells: [['Batch', 'name']],
+  },
   '/people': { title: 'Users', path: '/people?limit=50', cells: [['Name', 'email'], role, created] },
   '/directory-groups': {
     title: 'Directory groups',
+    empty: 'No directory groups yet',
     path: '/directory-groups?limit=50',
     cells: [name, role, ['Priority', 'priority']],
   },
   '/settings': { title: 'Settings', path: '/settings' },
   '/integrations': { title: 'Integrations', path: '/integrations' },
-  '/destinations': { title: 'Notifications', path: '/destinations?limit=50', cells: [['Name', 'address']] },
+  '/destinations': {
+    title: 'Notifications',
+    empty: 'No destinations yet',
+    path: '/destinations?limit=50',
+    cells: [['Name', 'address']],
+  },
   '/destinations/new': { title: 'Create destination', others: ['/event-types'] },
-  '/exports': { title: 'Exports', path: '/exports?limit=50', cells: [name, status] },
+  '/exports': { title: 'Exports', empty: 'No scheduled exports yet', path: '/exports?limit=50', cells: [name, status] },
   '/exports/new': { title: 'Create export' },
   '/tokens': { title: 'Admin tokens', path: '/tokens?limit=50', cells: [name, role, created] },
   '/audit': {
     title: 'Audit log',
+    empty: 'No matching records',
     path: '/audit?limit=50&RANGE',
     cells: [
       ['', 'object'],
@@ -232,6 +266,44 @@ function zone(): string {
   return deviceZone();
 }
 
+const styles = `
+.early-cover {
+  position: fixed;
+  inset: 0;
+  z-index: 300;
+  background: light-dark(#fff, #242424);
+  overflow: hidden;
+}
+.early h1 {
+  margin: 0 0 20px;
+  color: light-dark(#000, #c9c9c9);
+  font-size: 26px;
+  font-weight: 650;
+  line-height: 1.35;
+}
+.early :is(table, dl) {
+  color: light-dark(#000, #c9c9c9);
+  font-size: 14px;
+}
+.early table {
+  width: 100%;
+  border-collapse: collapse;
+}
+.early :is(th, td) {
+  padding: 8px 16px;
+  border-bottom: 1px solid light-dark(#dee2e6, #424242);
+  text-align: left;
+}
+.early dl {
+  display: grid;
+  grid: auto / max-content 1fr;
+  gap: 6px 16px;
+}
+.early dd {
+  margin: 0;
+}
+`;
+
 /** Draws the first content of a page into the frame. Resolves once it is seen, or has nothing to wait for. */
 export async function showFirst(address: string, frame: Element, ask: Ask): Promise<void> {
   const patterns = Object.keys(pages).filter((pattern) => placesOf(address, pattern) !== null);
@@ -243,24 +315,26 @@ export async function showFirst(address: string, frame: Element, ask: Ask): Prom
   const times = rangeOf(range, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS);
   const places = placesOf(address, pattern) ?? {};
   const fill = (text: string) => text.replace(/\$(\w+)/g, (_, place: string) => places[place] ?? '');
-  const request = (path: string) => ask(`/api/v1${fillTimes(fill(path), times)}`);
+  const request = (path: string) => ask(`/api/v1${fill(fillTimes(path, times))}`);
   const askOthers = () => page.others?.forEach((path) => void request(path).catch(() => {}));
-  const title = decodeURIComponent(fill(page.title)).replace('MONTH', formatUtcMonth(monthOfRange(times, Date.now())));
+  const title = decodeURIComponent(fill(page.title.replace('MONTH', formatUtcMonth(monthOfRange(times, Date.now())))));
   if (!title.includes('{')) draw(frame, title, []);
   if (page.path === undefined) return askOthers();
   const answer = await request(page.path);
   if (!answer.ok) return;
-  askOthers();
   const read: unknown = await answer.clone().json();
+  if ((memberOf(read, 'data') as unknown[] | undefined)?.length !== 0) askOthers();
   const shown = title.replace(/\{([\w.]+)\}/g, (_, member: string) => String(memberOf(read, member) ?? ''));
   draw(frame, shown, contentOf(read, page, decodeURIComponent(fill(page.rowNamed ?? ''))));
 }
 
-function contentOf(read: unknown, { cells = [], rowNamed, leavesOut }: FirstPage, name: string): Element[] {
+function contentOf(read: unknown, { cells = [], empty, rowNamed, leavesOut }: FirstPage, name: string): Element[] {
   const rows = memberOf(read, 'data') as readonly { name: string }[] | undefined;
   if (rows === undefined) return factsOf(read, cells);
   if (rowNamed !== undefined) return factsOf(rows.find((row) => row.name === name) ?? null, cells);
-  return tableOf(leavesOut === undefined ? rows : rows.filter((row) => !leavesOut.test(row.name)), cells);
+  const shown = leavesOut === undefined ? rows : rows.filter((row) => !leavesOut.test(row.name));
+  if (shown.length > 0) return tableOf(shown, cells);
+  return empty === undefined ? [] : [element('p', empty)];
 }
 
 /** The values of the placeholders of "/keys/$keyId"; null for another page. */
@@ -286,14 +360,19 @@ function textOf(row: unknown, [, member, form = 'text']: Cell): string {
   return Array.isArray(value) ? value.join(', ') : forms[form](value as string);
 }
 
+function addStyles(frame: Element): void {
+  const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
+  frame.closest('.early')?.prepend(Object.assign(element('style', styles), { nonce }));
+}
+
 function draw(frame: Element, title: string, content: readonly Element[]): void {
+  if (frame.querySelector('h1') === null) addStyles(frame);
   const heading = element('h1', title);
   const rest = content.length > 0 ? content : [...frame.querySelectorAll('i')].slice(1);
   frame.replaceChildren(heading, ...rest);
 }
 
 function tableOf(rows: readonly unknown[], cells: readonly Cell[]): Element[] {
-  if (rows.length === 0 || cells.length === 0) return [];
   const line = (tag: string, texts: readonly string[]) => element('tr', ...texts.map((text) => element(tag, text)));
   const head = line(
     'th',

@@ -282,7 +282,7 @@ function keepFirstContent(): void {
   const seen = new Set<string>();
   Object.assign(globalThis, { firstContent: seen });
   new MutationObserver(() => {
-    for (const one of document.querySelectorAll('.early-page :is(h1, th, td, dt, dd)')) seen.add(one.textContent);
+    for (const one of document.querySelectorAll('.early-page :is(h1, p, th, td, dt, dd)')) seen.add(one.textContent);
   }).observe(document, { childList: true, subtree: true });
 }
 
@@ -296,6 +296,8 @@ function findBeside(): string[] {
   const beside = [...firstContent].filter((text) => !shown.includes(bare(text)));
   return [
     ...beside.map((text) => `its first content says "${text}"`),
-    ...[...turnpikeAnswers.keys()].map((address) => `it did not need ${address}`),
+    ...[...turnpikeAnswers.keys()]
+      .filter((one) => !/\/(?:me|sign-in)$/.test(one))
+      .map((address) => `it did not need ${address}`),
   ];
 }
