@@ -108,6 +108,7 @@ function Talk({ settings, secondModel, models, media, onModel, onSecondModel, on
   const content = contentOf(draft, calls);
   const toolFault = readTools(settings.tools).fault;
   const isReady = keySource.isReady && settings.model !== '' && toolFault === null;
+  const sent = [...first.turns, { role: 'user', content } as const];
   const withSecret = async (act: (secret: string) => void) => {
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
@@ -151,13 +152,7 @@ function Talk({ settings, secondModel, models, media, onModel, onSecondModel, on
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            {!media.has(settings.model) && (
-              <CodeButton
-                size="xs"
-                visibleFrom="xs"
-                body={bodyOf(settings, [...first.turns, { role: 'user', content }])}
-              />
-            )}
+            {!media.has(settings.model) && <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />}
           </Composer>
         </Stack>
       </Box>
