@@ -137,7 +137,7 @@ function withSpans(parts: readonly DaysOfTable[], spans: ReadonlySet<string>): D
 async function readRolledSpans(on: SqlReader, firstMs: number, lastMs: number): Promise<ReadonlySet<string>> {
   const rows = await on.read<{ days: number; day_ms: number }>(
     `SELECT ${on.number('r.days')} AS days, ${on.number('r.day_ms')} AS day_ms FROM rolled_spans r
-     WHERE r.day_ms >= $1 AND r.day_ms <= $2 LIMIT $3`,
+     WHERE r.days IN (${spanTotals.map(({ days }) => days).join(', ')}) AND r.day_ms >= $1 AND r.day_ms <= $2 LIMIT $3`,
     firstMs,
     lastMs,
     bounds.rolledDaysReadMax,
