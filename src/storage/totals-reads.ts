@@ -140,10 +140,9 @@ interface Cut {
   msMax: number;
 }
 
+/** Rows of one report and of one statement; time and rows after which top usage ends. */
 interface TotalsLimits {
-  /** Of one report. */
   rowsMax: number;
-  /** Of one statement. */
   runRows?: number;
   topMsMax: number;
   topRowsLeast: number;
@@ -186,7 +185,7 @@ export function totalsReads(
   const topDays: DayReads['topDays'] = (question) => {
     const cut: Cut = { sinceMs: 0, msMax: topMsMax };
     const read = (columns: readonly Column[]) => readScope(question, { ...question, columns }, cut);
-    // Of the same days as the keys, of which there are most.
+    // These lists are of the same days as the keys, which have the most rows.
     const readAfterKeys = async function* (columns: readonly Column[]) {
       cut.msMax = Number.POSITIVE_INFINITY;
       yield* read(columns);

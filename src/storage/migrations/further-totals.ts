@@ -19,7 +19,7 @@ const created = Object.entries(TABLES)
   })
   .join('\n');
 
-/** What a day's roll-up adds up from its untagged totals. */
+/** Statements that add up the untagged totals of the day `new`. */
 export const filled = Object.entries(TABLES)
   .map(
     ([table, key]) => `DELETE FROM ${table} WHERE day_ms = new.day_ms;
