@@ -2,11 +2,11 @@
 
 import { Box, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { countOf } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
+import { type FoundBy, foundAmong, foundModels } from '../../parts/found.ts';
 import { Drawer } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
@@ -18,8 +18,9 @@ import { type Conversation, useConversation } from './conversation.ts';
 import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
 import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
 import { ModelSelect } from './model-select.tsx';
+import { useModelsOfKey } from './models-of-key.ts';
 import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
-import { callWithKey, type MessageRejected } from './send-message.ts';
+import type { MessageRejected } from './send-message.ts';
 import { Parameters } from './settings.tsx';
 import { CodeButton, failureAdvice, RejectionAlert, RunningAnswer, TurnView } from './turn.tsx';
 
@@ -29,7 +30,7 @@ export function Playground() {
   const { values, set } = useFilters();
   const [changed, setChanged] = useState(defaultSettings);
   const [isOpen, drawer] = useDisclosure(false);
-  const models = usePlayableModels();
+  const { names: models, found } = usePlayableModels();
   // The models are in the address, so that other pages can link here with one.
   const usual = useDefaultModel(models);
   const model = values['model'] ?? usual;
@@ -52,6 +53,7 @@ export function Playground() {
         settings={settings}
         secondModel={values['compare'] ?? ''}
         models={models}
+        found={found}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
         // The models of the key that the first message creates may have another default.
@@ -63,18 +65,13 @@ export function Playground() {
 }
 
 /** The models of the key in use; without a key, the models that the user can see. */
-function usePlayableModels(): readonly string[] {
-  const baseUrl = useBaseUrl();
-  const me = useMe();
+function usePlayableModels(): { names: readonly string[]; found: FoundBy } {
+  const { account } = useMe();
   const [key] = usePlaygroundKey();
-  const visible = useModelNames(me.account?.groups ?? null);
-  const ofKey = useQuery({
-    queryKey: ['playground-models', key?.secret],
-    queryFn: ({ signal }) =>
-      callWithKey<{ data: { id: string }[] }>(baseUrl, '/v1/models?limit=1000', key?.secret ?? '', signal),
-    enabled: key !== null,
-  });
-  return key !== null && ofKey.data != null ? ofKey.data.data.map(({ id }) => id) : visible;
+  const visible = useModelNames(account?.groups ?? null);
+  const ofKey = useModelsOfKey(key?.secret ?? null);
+  if (ofKey !== null) return { names: ofKey, found: foundAmong(ofKey) };
+  return { names: visible, found: foundModels(account?.groups ?? null) };
 }
 
 interface TalkProps {
@@ -82,13 +79,14 @@ interface TalkProps {
   /** Empty: no comparison. */
   secondModel: string;
   models: readonly string[];
+  found: FoundBy;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onSend: () => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, found, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
   const first = useConversation(baseUrl, settings);
   const second = useConversation(baseUrl, { ...settings, model: secondModel });
@@ -124,6 +122,7 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, k
         talks={talks}
         names={[settings.model, secondModel]}
         models={models}
+        found={found}
         onModel={onModel}
         onSecondModel={onSecondModel}
         onAgain={(talk) => void withSecret(talk.again)}
@@ -180,6 +179,7 @@ interface ColumnsProps {
   /** The models of both columns. */
   names: readonly [string, string];
   models: readonly string[];
+  found: FoundBy;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onAgain: (talk: Conversation) => void;
@@ -187,7 +187,7 @@ interface ColumnsProps {
 }
 
 /** Side by side; on narrow screens one at a time. */
-function Columns({ talks, names, models, onModel, onSecondModel, onAgain, onTakeBack }: ColumnsProps) {
+function Columns({ talks, names, models, found, onModel, onSecondModel, onAgain, onTakeBack }: ColumnsProps) {
   const [shownAt, setShownAt] = useState('0');
   const isCompared = talks.length > 1;
   return (
@@ -216,7 +216,7 @@ function Columns({ talks, names, models, onModel, onSecondModel, onAgain, onTake
             <Group gap="xs" wrap="nowrap">
               <ModelSelect
                 label={at === 0 ? 'Model' : 'Second model'}
-                models={models}
+                found={found}
                 value={names[at] ?? ''}
                 onChange={at === 0 ? onModel : onSecondModel}
               />

@@ -15,7 +15,6 @@ import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
 const SEARCH_MS = 150;
-const LISTED_MAX = 1_000;
 /** Of each group. */
 const SHOWN_MAX = 8;
 const LIST_ID = 'search-results';
@@ -190,11 +189,10 @@ function useEntries(text: string): Entry[] {
     [me],
   );
   const views = useViewEntries();
-  const catalog = useCatalogEntries();
   const found = useFoundEntries(wanted);
   if (wanted === '') return [...own, ...views];
   const paymentsPath = seesInstallation(me) ? '/payments' : me.role === 'owner' ? '/billing/payments' : null;
-  const groups = Map.groupBy([...own, ...views, ...catalog], ({ group }) => group);
+  const groups = Map.groupBy([...own, ...views], ({ group }) => group);
   return [
     ...idEntries(wanted, paymentsPath),
     ...[...groups.values()].flatMap((entries) => matchingEntries(entries, wanted, SHOWN_MAX)),
@@ -216,33 +214,23 @@ function useViewEntries(): Entry[] {
   });
 }
 
-function useCatalogEntries(): Entry[] {
-  const isInstallation = seesInstallation(useMe());
-  const query = { limit: LISTED_MAX };
-  const models = useGet('/models', { query }).data?.data ?? [];
-  const groups = useGet('/groups', { query }).data?.data ?? [];
-  const providers = useGet('/providers', { query, isEnabled: isInstallation }).data?.data ?? [];
-  return [
-    ...models.map(({ name, display_name: shown }): Entry => {
-      const to = pathOf.model(name);
-      return { id: to, group: 'Models', label: name, ...(shown !== name && { description: shown }), icon: 'cube', to };
-    }),
-    ...providers.map(({ name }): Entry => {
-      const to = pathOf.provider(name);
-      return { id: to, group: 'Providers', label: name, icon: 'plug', to };
-    }),
-    ...groups.map(
-      ({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' }),
-    ),
-  ];
-}
-
-/** Accounts, keys and people that the service finds. */
+/** Objects that the service finds. */
 function useFoundEntries(wanted: string): Entry[] {
   const [asked] = useDebouncedValue(wanted, SEARCH_MS);
   const { data, isPlaceholderData } = useGet('/search', { query: { text: asked }, isEnabled: asked !== '' });
   if (data === undefined || isPlaceholderData || asked !== wanted) return [];
   return [
+    ...data.models.map(({ name, display_name: shown }): Entry => {
+      const to = pathOf.model(name);
+      return { id: to, group: 'Models', label: name, ...(shown !== name && { description: shown }), icon: 'cube', to };
+    }),
+    ...data.providers.map(({ name }): Entry => {
+      const to = pathOf.provider(name);
+      return { id: to, group: 'Providers', label: name, icon: 'plug', to };
+    }),
+    ...data.groups.map(
+      ({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' }),
+    ),
     ...data.accounts.map(({ id, name }): Entry => {
       return { id, group: 'Accounts', label: name, description: id, icon: 'building', to: pathOf.account(id) };
     }),
