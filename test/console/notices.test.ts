@@ -187,7 +187,6 @@ test.skipIf(chromium === null)(
     for (const [path, none] of [
       ['/events', 'No events in this time range'],
       ['/deliveries', 'No deliveries in this time range'],
-      ['/provider-bills', 'No bills in this time range'],
     ]) {
       await visitor.goTo(`${path}?range=2025-01-01..2025-01-02`);
       await page.getByText(`${none}`).waitFor();
