@@ -15,6 +15,7 @@ import type { EventConverter } from '../pull-stream.ts';
 import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
+import { requestTranscription } from '../transcription.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
@@ -64,6 +65,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
       rerank: (attempt) => requestRerank(api, attempt, convertModelUrl(attempt, '/rerank', choose)),
       images: (attempt) => requestImages(api, attempt, convertModelUrl(attempt, '/images/generations', choose)),
       speech: (attempt) => requestSpeech(api, attempt, convertModelUrl(attempt, '/audio/speech', choose)),
+      transcription: (attempt) => requestTranscription(api, attempt, (path) => convertModelUrl(attempt, path, choose)),
       moderation: (attempt) => requestModeration(api, attempt, convertModelUrl(attempt, '/moderations', choose)),
     },
 

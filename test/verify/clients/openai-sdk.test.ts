@@ -387,6 +387,27 @@ test('speaks, whole and in events', async () => {
   await expectMoney(world, caller, [record, record]);
 });
 
+test('transcribes and translates, in every format and in events', async () => {
+  const caller = await world.makeKey();
+  const { transcriptions, translations, speech } = clientOf(caller.secret).audio;
+  const spoken = await speech.create({ model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!' });
+  const sound = Buffer.from(await spoken.arrayBuffer()); // 13 characters of 60 ms each
+  const asked = () => ({ model: 'sandbox-transcription', file: new File([sound], 'morning.wav') });
+  const { text } = await transcriptions.create(asked());
+  expect(text).toStartWith('The sandbox heard 1 second of sound');
+  expect(await transcriptions.create({ ...asked(), response_format: 'text' })).toBe(`${text}\n`);
+  expect(await transcriptions.create({ ...asked(), response_format: 'srt' })).toContain(
+    '00:00:00,000 --> 00:00:01,000',
+  );
+  const verbose = await transcriptions.create({ ...asked(), response_format: 'verbose_json' });
+  expect(verbose).toMatchObject({ text, duration: 1, segments: [{ text }] });
+  const events = await Array.fromAsync(await transcriptions.create({ ...asked(), stream: true }));
+  expect(events.map(({ type }) => type)).toEqual(['transcript.text.delta', 'transcript.text.done']);
+  expect(await translations.create(asked())).toMatchObject({ text });
+  const record = { endpoint: 'transcription', units: { seconds: 1 }, cost: '0.0001' };
+  await expectMoney(world, caller, [record, record, record, record, record, record, { endpoint: 'speech' }]);
+});
+
 test('what is not offered is an error that the SDK reads', async () => {
   const { secret } = await world.makeKey();
   const failure = await failureOf(clientOf(secret).videos.list());

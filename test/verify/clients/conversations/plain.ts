@@ -188,7 +188,7 @@ export const completion: Conversation = {
   },
 };
 
-/** The clients with calls for images and speech. */
+/** The clients with calls for images and sound. */
 const OPENAI_MEDIA = ['openai-sdk', 'openai-python', 'open-webui'];
 
 export const drawing: Conversation = {
@@ -221,6 +221,31 @@ export const speaking: Conversation = {
     expect(got.files).toEqual([btoa(SOUND)]);
     expect(sent.map(({ json }) => [json['input'], json['voice']])).toEqual([['Good morning!', 'alloy']]);
     expectRecord(records, 1, { outcome: 'completed', endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' });
+  },
+};
+
+/** A second of silence. */
+const RECORDED = Buffer.concat([
+  Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 'latin1'),
+  Buffer.from([0x40, 0x1f, 0, 0, 0x40, 0x1f, 0, 0, 1, 0, 8, 0]),
+  Buffer.from('data\x40\x1f\0\0', 'latin1'),
+  Buffer.alloc(8_000, 0x80),
+]).toString('base64');
+
+export const hearing: Conversation = {
+  name: 'hearing',
+  body: { sound: RECORDED, language: 'de' },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'transcription', price: { units: { per_hour: '0.36' } } },
+  upstream: [scripts.json(JSON.stringify({ text: ANSWERED, usage: { type: 'duration', seconds: 1 } }))],
+  check({ got, sent, records }) {
+    expect(got.text).toBe(ANSWERED);
+    expect(sent.map(({ path, json }) => [path, json['file'], json['language']])).toEqual([
+      ['/v1/audio/transcriptions', RECORDED, 'de'],
+    ]);
+    const record = { outcome: 'completed', endpoint: 'transcription', units: { seconds: 1 }, cost: '0.0001' };
+    expectRecord(records, 1, record);
   },
 };
 

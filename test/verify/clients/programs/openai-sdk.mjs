@@ -32,6 +32,12 @@ async function hold({ name, body: embedded, chat: body, chatResults, isStreamed,
       const sound = await client.audio.speech.create({ ...embedded, model: body.model });
       return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
     }
+    case 'hearing': {
+      const { sound, ...asked } = embedded;
+      const file = await toFile(Buffer.from(sound, 'base64'), 'recorded.wav', { type: 'audio/wav' });
+      const { text } = await client.audio.transcriptions.create({ ...asked, file, model: body.model });
+      return { text };
+    }
     case 'structured': {
       const { message } = (await completions.parse(body)).choices[0];
       return { object: message.parsed ?? JSON.parse(message.content) };
