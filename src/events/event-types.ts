@@ -607,7 +607,7 @@ function withBonus({ bonus: credited }: { bonus?: string | undefined }): string 
   return credited === undefined || isNothing(credited) ? '' : `, with a bonus of ${showUsd(credited)}`;
 }
 
-/** What a refund or a dispute took. */
+/** Says what a refund or a dispute took. */
 function deducted(data: { kind: string; amount: string; debt: string; bonus?: string | undefined }): string {
   const taken = [
     ...(isNothing(data.amount) ? [] : [showUsd(data.amount)]),

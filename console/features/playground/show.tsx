@@ -64,14 +64,17 @@ export function Playground() {
   );
 }
 
+/** Each kind is found in its own way, so that a field of one is replaced for the other. */
+type PlayableModels = FoundBy & { kind: 'of the key' | 'visible' };
+
 /** The models of the key in use; without a key, the models that the user can see. */
-function usePlayableModels(): { names: readonly string[]; found: FoundBy } {
+function usePlayableModels(): { names: readonly string[]; found: PlayableModels } {
   const { account } = useMe();
   const [key] = usePlaygroundKey();
   const visible = useModelNames(account?.groups ?? null);
   const ofKey = useModelsOfKey(key?.secret ?? null);
-  if (ofKey !== null) return { names: ofKey, found: foundAmong(ofKey) };
-  return { names: visible, found: foundModels(account?.groups ?? null) };
+  if (ofKey !== null) return { names: ofKey, found: { ...foundAmong(ofKey), kind: 'of the key' } };
+  return { names: visible, found: { ...foundModels(account?.groups ?? null), kind: 'visible' } };
 }
 
 interface TalkProps {
@@ -79,7 +82,7 @@ interface TalkProps {
   /** Empty: no comparison. */
   secondModel: string;
   models: readonly string[];
-  found: FoundBy;
+  found: PlayableModels;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onSend: () => void;
@@ -179,7 +182,7 @@ interface ColumnsProps {
   /** The models of both columns. */
   names: readonly [string, string];
   models: readonly string[];
-  found: FoundBy;
+  found: PlayableModels;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onAgain: (talk: Conversation) => void;
@@ -215,6 +218,7 @@ function Columns({ talks, names, models, found, onModel, onSecondModel, onAgain,
           >
             <Group gap="xs" wrap="nowrap">
               <ModelSelect
+                key={found.kind}
                 label={at === 0 ? 'Model' : 'Second model'}
                 found={found}
                 value={names[at] ?? ''}

@@ -21,16 +21,23 @@ const LIST_ID = 'search-results';
 
 export function SearchPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
-  const [selected, setSelected] = useState(0);
+  const [selected, setSelected] = useState<string | null>(null);
   const entries = useEntries(text);
   const [isEntered, setEntered] = useState(false);
-  const at = Math.min(selected, entries.length - 1);
+  const at = Math.max(
+    0,
+    entries.findIndex((entry) => keyOf(entry) === selected),
+  );
+  const shown = entries[at];
+  // Entries that arrive later move the selected one, and do not replace it.
+  useEffect(() => setSelected(shown === undefined ? null : keyOf(shown)), [shown]);
   const goTo = useGoTo();
   const open = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     onClose();
     void goTo(entry.to, entry.search ?? {});
   };
+  const select = (entry: Entry | undefined) => entry !== undefined && setSelected(keyOf(entry));
   // Enter that followed the text before the field had the focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
@@ -42,7 +49,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     if (event.nativeEvent.isComposing || (step === undefined && event.key !== 'Enter')) return;
     event.preventDefault();
     if (step === undefined) open(entries[at]);
-    else if (entries.length > 0) setSelected((at + step + entries.length) % entries.length);
+    else select(entries[(at + step + entries.length) % entries.length]);
   };
   return (
     <Modal.Root opened onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
@@ -53,7 +60,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           active={entries.length > 0 ? optionId(at) : undefined}
           onType={(typed) => {
             setText(typed);
-            setSelected(0);
+            setSelected(null);
           }}
           onEnter={() => setEntered(true)}
           onKeyDown={onKeyDown}
@@ -68,7 +75,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           <Box id={LIST_ID} role="listbox" aria-label="Results" p="xs">
             {entries.map((entry, place) => (
               <Option
-                key={`${entry.group} ${entry.id}`}
+                key={keyOf(entry)}
                 entry={entry}
                 id={optionId(place)}
                 isFirst={entry.group !== entries[place - 1]?.group}
@@ -81,6 +88,10 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+function keyOf({ group, id }: Entry): string {
+  return `${group} ${id}`;
 }
 
 interface SearchFieldProps {

@@ -53,7 +53,9 @@ describe('the event types', () => {
       eventTypes['payment.refunded'].describe({ ...payment, refunded: '10', ...members });
     const about = 'The payment pay_1 was refunded.';
     expect(refunded({ amount: '0', debt: '0' })).toBe(`${about} Nothing was deducted from the balance.`);
-    expect(refunded({ amount: '5', debt: '0.00', bonus: '0.00' })).toBe(`${about} $5.00 was deducted from the balance.`);
+    expect(refunded({ amount: '5', debt: '0.00', bonus: '0.00' })).toBe(
+      `${about} $5.00 was deducted from the balance.`,
+    );
     expect(refunded({ amount: '5', debt: '3', bonus: '1' })).toBe(
       `${about} $5.00 and $1.00 of its bonus were deducted from the balance, and $3.00 is owed.`,
     );
