@@ -80,8 +80,7 @@ function useFoundOptions({ useFound }: FoundBy, chosen: readonly string[] = []) 
   const [searchValue, onSearchChange] = useState('');
   const [asked] = useDebouncedValue(searchValue.trim(), SEARCH_MS);
   const names = useFound(asked).options.map(({ value }) => value);
-  const filter: MultiSelectProps['filter'] = ({ options }) => options;
-  return { searchValue, onSearchChange, filter, data: [...new Set([...names, ...chosen])] };
+  return { searchValue, onSearchChange, data: [...new Set([...names, ...chosen])] };
 }
 
 /** A choice of several objects that a name identifies. */
