@@ -156,6 +156,8 @@ export const bounds = {
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   imagesPerRequestMax: 10, // as at OpenAI
   speechCharactersMax: 100_000, // OpenAI has 4,096, and servers for whole books have more
+  editedImagesMax: 16, // of one request, as at OpenAI
+  inlineImagesBytesMax: 20 * 1024 * 1024, // of images that Gemini's models edit
   imageFileBytesMax: 50 * 1024 * 1024, // of an image that is edited, as at OpenAI
   soundSecondsMax: 24 * 60 * 60, // of sound that is transcribed
   upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images

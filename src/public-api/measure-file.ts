@@ -1,8 +1,8 @@
-// Measures files of a form: their hash, the length of sound, and the size of an image. They are read piece by piece.
+// Measures files of a form: their hash, and the length of sound. They are read piece by piece.
 
 import type { FormFile } from '../http/http.ts';
 import { measureSound } from '../sound/sound.ts';
-import { type MeasuredFile, readImageSize, type SentFile } from '../wire/wire.ts';
+import type { MeasuredFile, SentFile } from '../wire/wire.ts';
 
 export function sentFile({ field, name, mediaType, content }: FormFile): SentFile {
   return { field, name, mediaType, bytes: content.bytes, read: () => content.read() };
@@ -14,10 +14,8 @@ export async function measureFile(file: FormFile, of: 'sound' | 'images'): Promi
   const hash = new Bun.CryptoHasher('sha256');
   const pieces = hashed(read(), hash);
   const seconds = of === 'sound' ? await measureSound(pieces) : null;
-  const head = of === 'images' ? ((await pieces.next()).value ?? new Uint8Array(0)) : new Uint8Array(0);
-  const image = readImageSize(Buffer.from(head).toString('base64'));
   for await (const _ of pieces); // for the hash
-  return { ...described, sha256: hash.digest('hex'), seconds, image };
+  return { ...described, sha256: hash.digest('hex'), seconds };
 }
 
 async function* hashed(

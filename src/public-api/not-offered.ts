@@ -61,10 +61,10 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'see /v1/key and /v1/usage',
   },
   {
-    feature: 'Editing images is',
+    feature: 'Variations of images are',
     vendor: 'openai',
-    paths: ['/v1/images/edits', '/v1/images/variations'],
-    instead: 'use /v1/images/generations',
+    paths: ['/v1/images/variations'],
+    instead: 'use /v1/images/edits',
   },
   { feature: 'A list of voices is', vendor: 'openai', paths: ['/v1/audio/voices'], instead: 'see the provider’s own' },
   { feature: 'Other use of sound is', vendor: 'openai', paths: ['/v1/audio'] },
@@ -256,7 +256,7 @@ const BASE_URLS: readonly [end: RegExp, protocol: Protocol | null, advice: strin
   [/\/completions$/, 'completions', withVersion('/completions')],
   [/\/responses$/, 'responses', withVersion('/responses')],
   [/\/embeddings$/, 'embeddings', withVersion('/embeddings')],
-  [/\/images\/generations$/, 'images', withVersion('/images/generations')],
+  [/\/images\/(?:generations|edits)$/, 'images', withVersion('/images/generations')],
   [/\/audio\/speech$/, 'speech', withVersion('/audio/speech')],
   [/\/audio\/(?:transcriptions|translations)$/, 'transcription', withVersion('/audio/transcriptions')],
   [

@@ -1,7 +1,5 @@
 // A form that a client sent in place of JSON. Its files are on disk while its request runs.
 
-import type { ImageSize } from './image-size.ts';
-
 export interface FormField {
   name: string;
   value: string;
@@ -25,8 +23,6 @@ export interface MeasuredFile extends Omit<SentFile, 'read'> {
   readonly sha256: string;
   /** The length of sound; null: it cannot be told. */
   readonly seconds: number | null;
-  /** The size of an image; null: it cannot be told. */
-  readonly image: ImageSize | null;
 }
 
 /** Fields and files in the order in which they came; a name may be repeated. */

@@ -1,6 +1,5 @@
 // Transcription and translation of sound in OpenAI's format: a form with a file.
 
-import { createHash } from 'node:crypto';
 import { parseFraction } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import {
@@ -12,6 +11,7 @@ import {
   unitsOf,
   wrongField,
 } from '../../wire/wire.ts';
+import { fingerprint, plainName, readFlag } from '../form-fields.ts';
 import type { FormKind } from '../front.ts';
 import { frontOfUse } from '../other-use.ts';
 
@@ -69,23 +69,6 @@ function convertRequest(form: MeasuredForm, { name: task }: FormKind) {
     transcription: { task, format, stream: isStream, form: fingerprint(form) },
   };
   return { message, ...unitsMost(seconds, fields), ...(contentType !== undefined && { contentType }) };
-}
-
-/** Lists have names that end in "[]". */
-function plainName(name: string): string {
-  return name.replace(/\[\d*\]$/, '');
-}
-
-/** null: neither true nor false. */
-function readFlag(value: string): boolean | null {
-  if (/^(?:true|1)$/i.test(value)) return true;
-  return /^(?:false|0|)$/i.test(value) ? false : null;
-}
-
-/** Equal requests have equal ones, whatever the boundary of their form is. */
-function fingerprint({ fields, files }: MeasuredForm): string {
-  const said = [fields.map(({ name, value }) => [name, value]), files.map(({ name, sha256 }) => [name, sha256])];
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex');
 }
 
 /** null: it cannot be told. */

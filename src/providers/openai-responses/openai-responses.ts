@@ -70,7 +70,7 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
 
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
-      images: (attempt) => requestImages(api, attempt, api.url(attempt.provider, '/images/generations')),
+      images: (attempt) => requestImages(api, attempt, (path) => api.url(attempt.provider, path)),
       speech: (attempt) => requestSpeech(api, attempt, api.url(attempt.provider, '/audio/speech')),
       transcription: (attempt) => requestTranscription(api, attempt, (path) => api.url(attempt.provider, path)),
       moderation: (attempt) => requestModeration(api, attempt, api.url(attempt.provider, '/moderations')),

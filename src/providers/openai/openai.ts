@@ -63,7 +63,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
       rerank: (attempt) => requestRerank(api, attempt, convertModelUrl(attempt, '/rerank', choose)),
-      images: (attempt) => requestImages(api, attempt, convertModelUrl(attempt, '/images/generations', choose)),
+      images: (attempt) => requestImages(api, attempt, (path) => convertModelUrl(attempt, path, choose)),
       speech: (attempt) => requestSpeech(api, attempt, convertModelUrl(attempt, '/audio/speech', choose)),
       transcription: (attempt) => requestTranscription(api, attempt, (path) => convertModelUrl(attempt, path, choose)),
       moderation: (attempt) => requestModeration(api, attempt, convertModelUrl(attempt, '/moderations', choose)),

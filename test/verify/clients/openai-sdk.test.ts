@@ -369,6 +369,18 @@ function pixelsOf(file: Buffer): { width: number; height: number; bytes: number 
   return { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bytes };
 }
 
+test('edits images, whole and in a stream', async () => {
+  const caller = await world.makeKey();
+  const { images } = clientOf(caller.secret);
+  const fileOf = (text: string) => new File([text], `${text}.png`, { type: 'image/png' });
+  const asked = { model: 'sandbox-image', prompt: 'in blue', size: '64x64' as '256x256' };
+  const { data = [] } = await images.edit({ ...asked, image: [fileOf('a'), fileOf('b')], mask: fileOf('m') });
+  expect(pixelsOf(Buffer.from(data[0]?.b64_json ?? '', 'base64'))).toMatchObject({ width: 64, height: 64 });
+  const events = await Array.fromAsync(await images.edit({ ...asked, image: fileOf('a'), stream: true }));
+  expect(events.map(({ type }) => type)).toEqual(['image_edit.completed']);
+  await expectMoney(world, caller, [{ cost: '0.01' }, { endpoint: 'images', cost: '0.01' }]);
+});
+
 test('speaks, whole and in events', async () => {
   const caller = await world.makeKey();
   const { speech } = clientOf(caller.secret).audio;

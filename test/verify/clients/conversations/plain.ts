@@ -208,6 +208,22 @@ export const drawing: Conversation = {
   },
 };
 
+export const editing: Conversation = {
+  name: 'editing',
+  body: { prompt: 'the bicycle in blue', picture: PNG },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'images', price: { units: { per_image: '0.04' } } },
+  upstream: [scripts.json(JSON.stringify({ created: 1_790_000_000, data: [{ b64_json: PNG }] }))],
+  check({ got, sent, records }) {
+    expect(got.files).toEqual([PNG]);
+    expect(sent.map(({ path, json }) => [path, json['prompt'], json['image'] ?? json['image[]']])).toEqual([
+      ['/v1/images/edits', 'the bicycle in blue', PNG],
+    ]);
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'images', units: { images: 1 }, cost: '0.04' });
+  },
+};
+
 const SOUND = 'ID3 sound of a good morning';
 
 export const speaking: Conversation = {

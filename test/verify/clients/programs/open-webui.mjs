@@ -1,5 +1,5 @@
 // The requests that Open WebUI sends to a connection of the kind "OpenAI API", written from its source (github.com/open-webui/open-webui,
-// backend/open_webui: routers/openai.py, routers/tasks.py, routers/audio.py, utils/middleware.py, retrieval/utils.py; read on 2026-11-29).
+// backend/open_webui: routers/openai.py, routers/tasks.py, routers/audio.py, routers/images.py, utils/middleware.py, retrieval/utils.py; read on 2026-11-29).
 
 import { abort, ask, faultOf, gotOf, request, whole } from './chat-by-hand.mjs';
 import { holdAll } from './hold-all.mjs';
@@ -23,6 +23,14 @@ async function hold({ name, body: { input, ...body }, chat, chatResults, isStrea
       // The settings of its images: a model, a size, and the format of models that have it.
       const asked = { ...body, model: chat.model, response_format: 'b64_json' };
       const { data } = await (await request('/images/generations', asked)).json();
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
+    case 'editing': {
+      const form = new FormData();
+      form.append('model', chat.model);
+      form.append('prompt', body.prompt);
+      form.append('image', new Blob([Buffer.from(body.picture, 'base64')], { type: 'image/png' }), 'bicycle.png');
+      const { data } = await (await request('/images/edits', form)).json();
       return { files: data.map(({ b64_json }) => b64_json) };
     }
     case 'speaking': {

@@ -28,6 +28,12 @@ async function hold({ name, body: embedded, chat: body, chatResults, isStreamed,
       const { data } = await client.images.generate({ ...embedded, model: body.model });
       return { files: data.map(({ b64_json }) => b64_json) };
     }
+    case 'editing': {
+      const { picture, ...asked } = embedded;
+      const image = await toFile(Buffer.from(picture, 'base64'), 'bicycle.png', { type: 'image/png' });
+      const { data } = await client.images.edit({ ...asked, image: [image], model: body.model });
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
     case 'speaking': {
       const sound = await client.audio.speech.create({ ...embedded, model: body.model });
       return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
