@@ -87,6 +87,7 @@ function contentSecurityPolicy(nonce: string, messagesAt: string | null): string
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
+    'media-src data:',
     "font-src 'self'",
     `connect-src 'self'${messagesAt === null ? '' : ` ${messagesAt}`}`,
     "form-action 'self'",

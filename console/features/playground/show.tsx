@@ -17,6 +17,7 @@ import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
 import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
 import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
+import { type MediaUse, useMediaModels } from './media-models.ts';
 import { ModelSelect } from './model-select.tsx';
 import { useModelsOfKey } from './models-of-key.ts';
 import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
@@ -30,7 +31,8 @@ export function Playground() {
   const { values, set } = useFilters();
   const [changed, setChanged] = useState(defaultSettings);
   const [isOpen, drawer] = useDisclosure(false);
-  const { names: models, found } = usePlayableModels();
+  const media = useMediaModels();
+  const { names: models, found } = usePlayableModels(media);
   // The models are in the address, so that other pages can link here with one.
   const usual = useDefaultModel(models);
   const model = values['model'] ?? usual;
@@ -54,6 +56,7 @@ export function Playground() {
         secondModel={values['compare'] ?? ''}
         models={models}
         found={found}
+        media={media}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
         // The models of the key that the first message creates may have another default.
@@ -67,14 +70,18 @@ export function Playground() {
 /** Each kind is found in its own way, so that a field of one is replaced for the other. */
 type PlayableModels = FoundBy & { kind: 'of the key' | 'visible' };
 
-/** The models of the key in use; without a key, the models that the user can see. */
-function usePlayableModels(): { names: readonly string[]; found: PlayableModels } {
+/** The models of the key in use, and those that draw or speak, which it does not list; without a key, the models that the user can see. */
+function usePlayableModels(media: ReadonlyMap<string, MediaUse>): {
+  names: readonly string[];
+  found: PlayableModels;
+} {
   const { account } = useMe();
   const [key] = usePlaygroundKey();
   const visible = useModelNames(account?.groups ?? null);
   const ofKey = useModelsOfKey(key?.secret ?? null);
-  if (ofKey !== null) return { names: ofKey, found: { ...foundAmong(ofKey), kind: 'of the key' } };
-  return { names: visible, found: { ...foundModels(account?.groups ?? null), kind: 'visible' } };
+  if (ofKey === null) return { names: visible, found: { ...foundModels(account?.groups ?? null), kind: 'visible' } };
+  const names = [...ofKey, ...visible.filter((name) => media.has(name))];
+  return { names, found: { ...foundAmong(names), kind: 'of the key' } };
 }
 
 interface TalkProps {
@@ -83,16 +90,17 @@ interface TalkProps {
   secondModel: string;
   models: readonly string[];
   found: PlayableModels;
+  media: ReadonlyMap<string, MediaUse>;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onSend: () => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, found, onModel, onSecondModel, onSend, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, found, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
-  const first = useConversation(baseUrl, settings);
-  const second = useConversation(baseUrl, { ...settings, model: secondModel });
+  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null);
+  const second = useConversation(baseUrl, { ...settings, model: secondModel }, media.get(secondModel) ?? null);
   const talks = secondModel === '' ? [first] : [first, second];
   const [prompts, setPrompts] = useTabState<readonly string[]>('playground-prompts', []);
   const [draft, setDraft] = useState(emptyDraft);
@@ -104,6 +112,7 @@ function Talk({ settings, secondModel, models, found, onModel, onSecondModel, on
   const content = contentOf(draft, calls);
   const toolFault = readTools(settings.tools).fault;
   const isReady = keySource.isReady && settings.model !== '' && toolFault === null;
+  const sent = [...first.turns, { role: 'user', content } as const];
   const withSecret = async (act: (secret: string) => void) => {
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
@@ -148,11 +157,7 @@ function Talk({ settings, secondModel, models, found, onModel, onSecondModel, on
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            <CodeButton
-              size="xs"
-              visibleFrom="xs"
-              body={bodyOf(settings, [...first.turns, { role: 'user', content }])}
-            />
+            {!media.has(settings.model) && <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />}
           </Composer>
         </Stack>
       </Box>

@@ -293,6 +293,8 @@ export const embeddings: Conversation = {
   only: [
     'openai-sdk',
     'openai-python',
+    'genai-sdk',
+    'genai-python',
     'vercel-openai',
     'openrouter-sdk',
     'open-webui',
