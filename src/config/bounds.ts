@@ -272,6 +272,8 @@ export const bounds = {
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
+  topReadMsMax: 400, // days whose totals were not read by then are not counted by top usage
+  topRowsLeast: 200_000, // that it counts in any case
   marginGroupsMax: 50_000,
   marginPartsMax: 5, // shown of an effect
   marginGroupHistoriesMax: 50, // other groups have no multiplier of their own in a margin's changes
