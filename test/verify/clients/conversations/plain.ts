@@ -265,6 +265,26 @@ export const hearing: Conversation = {
   },
 };
 
+export const ranking: Conversation = {
+  name: 'ranking',
+  body: { query: 'a red car', documents: ['a blue boat', 'a red bus — ✓'], top_n: 1 },
+  only: ['cohere-sdk'],
+  provider: { kind: 'openai' },
+  model: { serves: 'rerank', price: { units: { per_thousand_searches: '2' } } },
+  upstream: [
+    scripts.json(
+      JSON.stringify({ results: [{ index: 1, relevance_score: 0.75 }], meta: { billed_units: { search_units: 1 } } }),
+    ),
+  ],
+  check({ got, sent, records }) {
+    expect(got.ranking).toEqual([[1, 0.75]]);
+    expect(sent.map(({ json }) => [json['query'], json['documents'], json['top_n']])).toEqual([
+      ['a red car', ['a blue boat', 'a red bus — ✓'], 1],
+    ]);
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'rerank', units: { searches: 1 }, cost: '0.002' });
+  },
+};
+
 const VECTORS = [
   [0.5, -0.25],
   [0.125, 1],
