@@ -16,7 +16,18 @@ import {
   withGroupRates,
 } from './meters.ts';
 import { messageEvents } from './money-events.ts';
-import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
+import {
+  type Expire,
+  type Extend,
+  type GiveBack,
+  type Leave,
+  RESERVED,
+  type RateLimits,
+  type Release,
+  type Settle,
+  type UsageMeters,
+  type UsageRecord,
+} from './operation.ts';
 import {
   type GroupsOf,
   type Payers,
@@ -104,7 +115,7 @@ export function findLapsedHolds(rows: Rows, { except = [], lost = [] }: Expire):
   const spared = new Set(except);
   const ended = new Set(lost);
   for (const hold of rows.holds()) {
-    if (spared.has(hold.requestId)) continue;
+    if (spared.has(hold.requestId) || hold.owner.node === RESERVED.node) continue;
     const lease = rows.lease(hold.owner.node);
     const hasLapsed = lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs;
     if (hasLapsed || ended.has(hold.requestId)) lapsed.push(hold);
@@ -146,6 +157,15 @@ export function extend(rows: Rows, operation: Extend): Effect {
 function planPartOf(more: Nano, payers: Payers, { amount, fromPlan, group }: HoldRow, nowMs: number): Nano {
   if (more < 0) return Math.min(0, more + amount - fromPlan);
   return Math.min(more, planLeft(payers, group, nowMs));
+}
+
+/** Ends a reserve. What was admitted from it has holds of its own. */
+export function giveBack(rows: Rows, operation: GiveBack): Effect {
+  const hold = rows.hold(operation.requestId);
+  if (hold === undefined) return { answer: { ok: true, kind: 'done' } };
+  assert(hold.owner.node === RESERVED.node, 'only a reserve is given back');
+  const after = withHold(payersOf(rows, hold), -hold.amount, -hold.fromPlan, rows.nowMs);
+  return { answer: { ok: true, kind: 'done' }, ...rowsAfter(after), endedHold: hold };
 }
 
 /** Frees the concurrency slots of a message whose client disconnected. Its money stays held until it ends. */

@@ -269,6 +269,10 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       if (found.leases === 'none') found.leases = 'read';
       found.holds.add(operation.requestId);
       found.endings.add(operation.requestId);
+      if (operation.reserve !== undefined) {
+        found.holds.add(operation.reserve);
+        found.strays.add(operation.reserve);
+      }
       if (operation.claim !== undefined) found.claims.push({ key: operation.key, name: operation.claim.name });
       addPayer(found, operation);
       break;
@@ -278,6 +282,14 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       found.endings.add(operation.requestId);
       if (operation.kind === 'settle' && operation.isAnswer === true) found.answered.add(operation.requestId);
       addPayer(found, operation.record);
+      break;
+    case 'reserve':
+      found.holds.add(operation.requestId);
+      addPayer(found, operation);
+      break;
+    case 'give-back':
+      found.holds.add(operation.requestId);
+      found.strays.add(operation.requestId);
       break;
     case 'extend':
     case 'leave':
