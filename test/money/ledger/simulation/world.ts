@@ -2,10 +2,12 @@
 // or on rows of others. The same random numbers give the same operations.
 
 import type {
+  Admit,
   Attribution,
   BudgetTerms,
   CompanyTerms,
   Credit,
+  Extend,
   Operation,
   Owner,
   PlanTerms,
@@ -52,9 +54,12 @@ export class World {
   readonly #draw: Draw;
   readonly #leaseMs: number;
   readonly #admitted: Message[] = [];
+  /** Money set aside, also of before, which was given back. */
+  readonly #reserves: Message[] = [];
   readonly #owners = new Map<string, Owner>();
   #groupLimits = new Map<string, RateLimits>();
   #lastMessage = 0;
+  #lastReserve = 0;
   #lastReference = 0;
   #nowMs = START_MS;
   #anchorMs = START_MS;
@@ -84,11 +89,12 @@ export class World {
   }
 
   /**
-   * Notes an admitted message (it may be ended), a new lease (its node admits under it), or a lost one (its node
+   * Notes an admitted message (it may be ended), a reserve (messages may be admitted from it), a new lease (its node admits under it), or a lost one (its node
    * starts again).
    */
   heard(operation: Operation, answer: Record<string, unknown>): void {
     if (operation.kind === 'admit' && answer['ok']) this.#admitted.push(operation);
+    if (operation.kind === 'reserve' && answer['ok']) this.#reserves.push(operation);
     if (operation.kind !== 'renew') return;
     if (answer['ok']) this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
     else if (answer['reason'] === 'ended') this.#owners.delete(operation.node);
@@ -117,10 +123,13 @@ export class World {
 
   #operation(): Operation {
     const turn = this.#draw(100);
-    if (turn < 34) return this.#admit();
-    if (turn < 37) return this.#take();
-    if (turn < 46) return this.#extend();
-    if (turn < 50) return { kind: 'leave', requestId: this.#message().requestId };
+    if (turn < 26) return this.#admit();
+    if (turn < 36) return this.#admitReserved();
+    if (turn < 39) return this.#reserve();
+    if (turn < 41) return { kind: 'give-back', requestId: this.#reserved().requestId };
+    if (turn < 43) return this.#take();
+    if (turn < 50) return this.#extend();
+    if (turn < 53) return { kind: 'leave', requestId: this.#message().requestId };
     if (turn < 73) return this.#end();
     if (turn < 76) return this.#refund();
     if (turn < 81) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
@@ -133,9 +142,7 @@ export class World {
     return { kind: 'expire' };
   }
 
-  #admit(): Operation {
-    const again = this.#draw(20) === 0;
-    const message = again ? this.#message() : this.#newMessage();
+  #admit(message = this.#draw(20) === 0 ? this.#message() : this.#newMessage()): Admit {
     const owner = this.#owners.get(this.#pick(NODES)) ?? { node: 'node-1', epoch: 1 };
     const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
     const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0, ...attributionOf(message.key) };
@@ -156,6 +163,34 @@ export class World {
     };
   }
 
+  /** By the key of the reserve, mostly in its group. */
+  #admitReserved(): Operation {
+    const { requestId: reserve, account, key, group } = this.#reserved();
+    const message = this.#newMessage();
+    const others = this.#draw(4) === 0 ? {} : { group };
+    return { ...this.#admit({ ...message, account, key, ...others }), claim: this.#claim(), reserve };
+  }
+
+  #reserve(): Operation {
+    const { requestId: _, ...message } = this.#draw(8) === 0 ? this.#reserved() : this.#newMessage();
+    const requestId = this.#draw(8) === 0 ? this.#reserved().requestId : this.#newReserveId();
+    const draft = { model: this.#pick(MODELS), stream: false, ...attributionOf(message.key) };
+    const amount = this.#draw(6) === 0 ? this.#draw(600) : this.#draw(200);
+    return { kind: 'reserve', requestId, ...message, limits: this.#limitsOf(message.group), amount, draft };
+  }
+
+  #newReserveId(): string {
+    return `rsv_${String(++this.#lastReserve).padStart(6, '0')}`;
+  }
+
+  /** Picks one of the last reserves, which may be given back, and rarely one that never existed. */
+  #reserved(): Message {
+    const { length } = this.#reserves;
+    if (length === 0 || this.#draw(30) === 0) return { ...this.#newMessage(), requestId: this.#newReserveId() };
+    const { requestId, account, key, group } = this.#reserves.at(-1 - this.#draw(Math.min(length, 4))) as Message;
+    return { requestId, account, key, group };
+  }
+
   /** Picks one of a few values, so that messages collide, and sometimes another one. */
   #claim() {
     return { name: `claim ${this.#draw(6)}`, requestHash: this.#draw(8) === 0 ? 'other' : 'same' };
@@ -167,7 +202,11 @@ export class World {
   }
 
   #extend(): Operation {
-    const message = this.#message();
+    if (this.#draw(8) === 0) return { ...this.#extension(this.#reserved()), checkpoint: null };
+    return this.#extension(this.#message());
+  }
+
+  #extension(message: Message): Extend {
     const checkpoint = this.#draw(2) === 0 ? null : this.#record(message, this.#draw(60));
     const amount = this.#draw(4) === 0 ? 'same' : this.#draw(150);
     return { kind: 'extend', requestId: message.requestId, amount, checkpoint };
