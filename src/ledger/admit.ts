@@ -66,6 +66,8 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const reserved = operation.reserve === undefined ? undefined : rows.hold(operation.reserve);
   if (reserved === undefined || rows.hold(operation.requestId) !== undefined) return admitNow(rows, operation, isNew);
   assert(operation.claim !== undefined, 'a message with a reserve has a claim');
+  assert(reserved.owner.node === RESERVED.node, 'a message takes from a reserve, never from the hold of another message');
+  assert(reserved.key === operation.key, 'a message and its reserve have the same key');
   const left = Math.max(0, reserved.amount - operation.amount);
   const lowered = extend(rows, { kind: 'extend', requestId: reserved.requestId, amount: left, checkpoint: null });
   const staged = new StagedRows(rows);

@@ -138,8 +138,9 @@ const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_
 
 const OF_RESERVES = [
   ...['admitted', 'not: insufficient'].map((answer) => `reserve of a reserve: ${answer}`),
-  ...['admitted', ...[...REFUSALS, ...CLAIM_REFUSALS, 'person_disabled'].map((reason) => `not: ${reason}`)].map(
-    (answer) => `admit of a reserve: ${answer}`,
+  'admit of a reserve: admitted',
+  ...['insufficient', 'input_tokens_rate', 'concurrency', 'person_disabled', ...CLAIM_REFUSALS].map(
+    (reason) => `admit of a reserve: not: ${reason}`,
   ),
   ...['extended', 'not: ended'].map((answer) => `extend of a reserve: ${answer}`),
   'give-back of a reserve: done',

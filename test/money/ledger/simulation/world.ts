@@ -12,8 +12,10 @@ import type {
   Owner,
   PlanTerms,
   RateLimits,
+  Reserve,
   SetAccount,
   SetKey,
+  Settle,
   UsageRecord,
 } from '../../../../src/ledger/ledger.ts';
 import { START_MS, usageRecord } from '../workbench.ts';
@@ -46,6 +48,7 @@ const LEASE_MS = 15_000;
 const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
 const PLANS = ['small', 'large'];
 const DAY_MS = 86_400_000;
+const OF_NOBODY = { status: 'enabled', quota: null, person: null } as const;
 
 export class World {
   readonly accounts = [1001, 1002, 1003, 1004, 1005];
@@ -60,6 +63,9 @@ export class World {
   #groupLimits = new Map<string, RateLimits>();
   #lastMessage = 0;
   #lastReserve = 0;
+  #lastOfReserve: Admit | null = null;
+  /** What is made of reserves, one after the other. */
+  readonly #next: (() => Operation)[] = [];
   #lastReference = 0;
   #nowMs = START_MS;
   #anchorMs = START_MS;
@@ -122,10 +128,15 @@ export class World {
   }
 
   #operation(): Operation {
+    if (this.#draw(4) === 0) {
+      const next = this.#next.shift();
+      if (next !== undefined) return next();
+    }
     const turn = this.#draw(100);
     if (turn < 26) return this.#admit();
-    if (turn < 36) return this.#admitReserved();
-    if (turn < 39) return this.#reserve();
+    if (turn < 34) return this.#admitReserved();
+    if (turn < 35) return this.#reserve();
+    if (turn < 39) return this.#beginReserve();
     if (turn < 41) return { kind: 'give-back', requestId: this.#reserved().requestId };
     if (turn < 43) return this.#take();
     if (turn < 50) return this.#extend();
@@ -163,20 +174,51 @@ export class World {
     };
   }
 
-  /** By the key of the reserve, mostly in its group. */
-  #admitReserved(): Operation {
-    const { requestId: reserve, account, key, group } = this.#reserved();
+  /** By the key of the reserve, mostly in its group. Sometimes the last one again, as after a lost answer. */
+  #admitReserved({ requestId: reserve, account, key, group } = this.#reserved()): Operation {
+    if (this.#lastOfReserve !== null && this.#draw(8) === 0) return this.#lastOfReserve;
     const message = this.#newMessage();
     const others = this.#draw(4) === 0 ? {} : { group };
-    return { ...this.#admit({ ...message, account, key, ...others }), claim: this.#claim(), reserve };
+    this.#lastOfReserve = { ...this.#admit({ ...message, account, key, ...others }), claim: this.#claim(), reserve };
+    return this.#lastOfReserve;
   }
 
-  #reserve(): Operation {
-    const { requestId: _, ...message } = this.#draw(8) === 0 ? this.#reserved() : this.#newMessage();
-    const requestId = this.#draw(8) === 0 ? this.#reserved().requestId : this.#newReserveId();
+  /** A reserve, and what is made of it: messages, one of them answered, while its rows change. */
+  #beginReserve(): Operation {
+    const reserve = this.#reserve();
+    const { requestId, account, key, group } = reserve;
+    const admit = () => this.#admitReserved({ requestId, account, key, group });
+    const claimed = { ...this.#newMessage(), account, key, group };
+    const claim = { name: `claim of ${requestId}`, requestHash: 'same' };
+    const admitClaimed = (message = claimed) => ({ ...this.#admit(message), claim, reserve: requestId });
+    const repeat = (): Operation => {
+      const repeated = admitClaimed({ ...claimed, requestId: this.#newMessage().requestId });
+      return { ...repeated, limits: { ...repeated.limits, requestsPerMinute: 30 } }; // a replay takes from this
+    };
+    const answer = () => ({ ...this.#settlement(claimed), isAnswer: true });
+    const disturb = () => this.#disturb(reserve);
+    this.#next.push(disturb, admit, admitClaimed, answer, repeat, disturb, admit);
+    if (this.#draw(4) > 0) this.#next.push(() => ({ kind: 'give-back', requestId }));
+    return reserve;
+  }
+
+  /** Changes a row that the reserve took from. */
+  #disturb({ requestId, account, key }: Message): Operation {
+    const turn = this.#draw(8);
+    if (turn === 0) return this.#setKey(key);
+    if (turn === 1) return { kind: 'set-key', key, account, terms: { ...this.#setKey(key).terms, ...OF_NOBODY } };
+    if (turn < 4) return this.#setAccount(account);
+    if (turn < 6) return this.#plan(account);
+    if (turn === 6) return this.#reversePayment(account);
+    return { kind: 'extend', requestId, amount: this.#draw(250), checkpoint: null };
+  }
+
+  #reserve(): Reserve {
+    const isAgain = this.#draw(8) === 0;
+    const message = isAgain ? this.#reserved() : { ...this.#newMessage(), requestId: this.#newReserveId() };
     const draft = { model: this.#pick(MODELS), stream: false, ...attributionOf(message.key) };
-    const amount = this.#draw(6) === 0 ? this.#draw(600) : this.#draw(200);
-    return { kind: 'reserve', requestId, ...message, limits: this.#limitsOf(message.group), amount, draft };
+    const amount = this.#draw(8) === 0 ? this.#draw(600) : this.#draw(90);
+    return { kind: 'reserve', ...message, limits: this.#limitsOf(message.group), amount, draft };
   }
 
   #newReserveId(): string {
@@ -216,6 +258,11 @@ export class World {
     const message = this.#message();
     const { requestId } = message;
     if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
+    return this.#settlement(message);
+  }
+
+  #settlement(message: Message): Settle {
+    const { requestId } = message;
     const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
     const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
     const reversalsMax = this.#draw(3) === 0 ? {} : { reversalsMax: 150 };
