@@ -269,10 +269,7 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       if (found.leases === 'none') found.leases = 'read';
       found.holds.add(operation.requestId);
       found.endings.add(operation.requestId);
-      if (operation.reserve !== undefined) {
-        found.holds.add(operation.reserve);
-        found.strays.add(operation.reserve);
-      }
+      if (operation.reserve !== undefined) found.holds.add(operation.reserve); // of the same key
       if (operation.claim !== undefined) found.claims.push({ key: operation.key, name: operation.claim.name });
       addPayer(found, operation);
       break;

@@ -203,7 +203,8 @@ export class World {
   }
 
   /** Changes a row that the reserve took from. */
-  #disturb({ requestId, account, key }: Message): Operation {
+  #disturb({ requestId, key }: Message): Operation {
+    const account = this.#accountOf(key);
     const turn = this.#draw(8);
     if (turn === 0) return this.#setKey(key);
     if (turn === 1) return { kind: 'set-key', key, account, terms: { ...this.#setKey(key).terms, ...OF_NOBODY } };
