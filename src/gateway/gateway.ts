@@ -24,6 +24,7 @@ import {
   resolveModel,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
+import type { Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
@@ -54,6 +55,7 @@ import { usageOf } from './spend-limit.ts';
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export { fixedTagsOf } from './attribution.ts';
 export type {
+  BatchItem,
   BodyParser,
   ClientRequest,
   MessageReport,
@@ -114,23 +116,9 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(topOf(caller)); // 3
-    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, topOf(caller)); // 4
-    if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-    const withFiles: TextChange = (text) =>
-      insertFiles(gateway, caller, clientRequest, text, catalog.settings.bodyBytesMax);
-    const request = await clientRequest.parseBody(body, withFiles); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
-    const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
-    if (listing !== null) await listing;
-    catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
-    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
-    const { name: model } = offer.model;
-    const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
-    const attribution = attributing instanceof Promise ? await attributing : attributing;
-    const measuring = measureFor(request, offer);
-    const measure = measuring instanceof Promise ? await measuring : measuring;
-    const plan = planMessage(request, offer, terms, measure);
-    const admissionRequest = { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
+    const admissionRequest = await readMessage(gateway, clientRequest, caller); // 4 to 6
+    ({ caller, catalog } = admissionRequest);
+    const { request } = admissionRequest;
     const admitting = admitMessage(gateway, admissionRequest); // 8
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {
@@ -172,6 +160,52 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot?.giveBack();
     return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
+}
+
+/** Reads a message, and plans its largest cost. Throws what its reading and its model may be refused for. */
+async function readMessage(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  identified: Caller,
+): Promise<AdmissionRequest> {
+  const { settings } = gateway.catalog();
+  let caller = identified;
+  const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
+  if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
+  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
+  const request = await clientRequest.parseBody(body, withFiles); // 5
+  const claim = checkIdempotency(clientRequest, request); // 5, before 8
+  const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
+  if (listing !== null) await listing;
+  const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
+  const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
+  const { name: model } = offer.model;
+  const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
+  const attribution = attributing instanceof Promise ? await attributing : attributing;
+  const measuring = measureFor(request, offer);
+  const measure = measuring instanceof Promise ? await measuring : measuring;
+  const plan = planMessage(request, offer, terms, measure);
+  return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
+}
+
+/** What a request of a batch may cost: the group that sells its model, and the amount that its hold will have. */
+export interface ItemPlan {
+  group: Offer['group'];
+  amount: Nano;
+  model: string;
+}
+
+/** Plans a request of a batch without admitting it. Throws what it would be refused for before its admission. */
+export async function planItem(gateway: Gateway, clientRequest: ClientRequest): Promise<ItemPlan> {
+  const caller = requireCaller(await identify(gateway, clientRequest));
+  const { offer, plan, request } = await readMessage(gateway, clientRequest, caller);
+  if (request.stream) throw new TurnpikeError('invalid_request', 'stream: a request of a batch is not streamed');
+  if (plan.isAloneIfShort)
+    throw new TurnpikeError(
+      'feature_unavailable',
+      'body: nothing limits what this request may cost, so it cannot be part of a batch. Limit its web searches, or send documents instead of addresses.',
+    );
+  return { group: offer.group, amount: plan.amount, model: offer.model.name };
 }
 
 /** Whether money of the account, not only of the key or its person, is exhausted. */

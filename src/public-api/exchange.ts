@@ -4,7 +4,7 @@ import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Front } from '../fronts/fronts.ts';
-import { type BodyParser, type MessageTimes, startTimes } from '../gateway/gateway.ts';
+import { type BatchItem, type BodyParser, type MessageTimes, startTimes } from '../gateway/gateway.ts';
 import {
   type Connection,
   clientAddress,
@@ -28,6 +28,8 @@ export class Exchange {
   /** As received, without the query. */
   readonly path: string;
   readonly origin: string | null;
+  /** null: a client sends it. */
+  readonly item: BatchItem | null;
   readonly times: MessageTimes = startTimes();
   /** null: the Messages protocol. */
   front: Front | null = null;
@@ -36,11 +38,18 @@ export class Exchange {
   #body: RequestBody | null = null;
   #isIdleChanged = false;
 
-  constructor(request: Request, path: string, connection: Connection, dependencies: PublicDependencies) {
+  constructor(
+    request: Request,
+    path: string,
+    connection: Connection,
+    dependencies: PublicDependencies,
+    item: BatchItem | null = null,
+  ) {
     this.request = request;
     this.path = path;
     this.connection = connection;
     this.dependencies = dependencies;
+    this.item = item;
     this.receivedAtMs = dependencies.clock.nowMs();
     this.requestId = newRequestId(this.receivedAtMs);
     this.origin = request.headers.get('origin');

@@ -14,6 +14,7 @@ import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
 import { type ExportRow, exportStatements } from './export-rows.ts';
+import { type BatchRow, batchStatement } from './batch-rows.ts';
 import { type FileRow, fileStatement } from './file-rows.ts';
 import { type IncidentRow, incidentStatement } from './incident-rows.ts';
 import { type MailRow, mailStatements } from './mail-rows.ts';
@@ -67,6 +68,7 @@ export type CoCommittedRow =
   | BillRow
   | IncidentRow
   | FileRow
+  | BatchRow
   | ScimRow
   | ViewRow;
 
@@ -162,6 +164,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   provider_bills: billStatement,
   incidents: incidentStatement,
   files: fileStatement,
+  batches: batchStatement,
+  batch_results: batchStatement,
   saved_views: viewStatement,
 };
 

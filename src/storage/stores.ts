@@ -20,6 +20,7 @@ import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/del
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { ExportStore } from '../exports/exports.ts';
+import type { BatchStore } from '../batches/batches.ts';
 import type { FileStore } from '../files/files.ts';
 import type { IncidentStore } from '../incidents/incidents.ts';
 import {
@@ -53,6 +54,7 @@ import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 import { type ExportReads, exportWrites } from './export-rows.ts';
+import { type BatchReads, batchWrites } from './batch-rows.ts';
 import { type FileReads, fileWrites } from './file-rows.ts';
 import { type IncidentReads, incidentWrites } from './incident-rows.ts';
 import type { MailReads } from './mail-rows.ts';
@@ -121,6 +123,7 @@ export interface Stores {
   bills: BillStore;
   incidents: IncidentStore;
   files: FileStore;
+  batches: BatchStore;
   agents: AgentStore;
   savedViews: SavedViewStore;
   events: EventStore;
@@ -159,6 +162,7 @@ export type ShortReads = AccessReads &
   BillReads &
   IncidentReads &
   FileReads &
+  BatchReads &
   AgentReads &
   ViewReads &
   Pick<CatalogStore, 'loadCatalog'> &
@@ -202,6 +206,7 @@ export function assembleStores(
     bills: { ...all, ...billWrites(gate) },
     incidents: { ...all, ...incidentWrites(gate) },
     files: { ...all, ...fileWrites(gate) },
+    batches: { ...all, ...batchWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
     savedViews: { ...all, ...viewWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },

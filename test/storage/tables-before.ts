@@ -31,6 +31,7 @@ const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(33, dropTables('batches', 'batch_results')),
   onBoth(32, dropTables('saved_views')),
   {
     version: 31,

@@ -63,6 +63,7 @@ import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
 import { exportReads } from './export-rows.ts';
+import { batchReads } from './batches.ts';
 import { fileReads } from './files.ts';
 import { incidentReads } from './incidents.ts';
 import { isEntryAsked, readMonth } from './journal.ts';
@@ -88,6 +89,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...billReads(tables),
     ...incidentReads(tables),
     ...fileReads(tables),
+    ...batchReads(tables),
     ...agentReads(tables),
     ...viewReads(tables),
     ...eventReads(tables),
@@ -175,6 +177,17 @@ function matchingKeys(tables: MemoryTables, { accountId, madeBy, text, status }:
     .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
 }
 
+type Caller = NonNullable<Awaited<ReturnType<AccountStore['findCallerOfKey']>>>;
+
+function callerOf(tables: MemoryTables, key: Key, account: Account, secretExpiresAtMs: number | null): Caller {
+  const above: Account[] = [];
+  for (let one = account; one.parentId != null; one = above.at(-1) as Account)
+    above.push(tables.accounts.get(one.parentId) as Account);
+  const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
+  const person = tables.people.get(key.personId ?? 0)?.person ?? null;
+  return { key, account, above, person, secretExpiresAtMs, plan: plan && callerPlan(plan) };
+}
+
 function accountReads(tables: MemoryTables) {
   return {
     async findKeyBySecretHash(hashes: readonly string[]) {
@@ -182,12 +195,12 @@ function accountReads(tables: MemoryTables) {
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
-      const above: Account[] = [];
-      for (let one = account; one.parentId != null; one = above.at(-1) as Account)
-        above.push(tables.accounts.get(one.parentId) as Account);
-      const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
-      const person = tables.people.get(key.personId ?? 0)?.person ?? null;
-      return { key, account, above, person, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
+      return callerOf(tables, key, account, secret.expiresAtMs);
+    },
+    async findCallerOfKey(id: number) {
+      const key = tables.keys.get(id);
+      const account = key && tables.accounts.get(key.accountId);
+      return key === undefined || account === undefined ? null : callerOf(tables, key, account, null);
     },
     ...nameSearches(tables),
     async getAccount(id: number) {
