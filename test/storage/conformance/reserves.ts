@@ -1,6 +1,7 @@
 // Money that is set aside for messages of later: what takes it, what they get of it, and what never ends it.
 
 import { expect, test } from 'bun:test';
+import { newRequestId } from '../../../src/base/ids.ts';
 import type { Admit, GiveBack, Operation, PlanTerms, Reserve } from '../../../src/ledger/ledger.ts';
 import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
 
@@ -172,6 +173,22 @@ function changeTests(open: OpenStores): void {
     expect(await holdsOf(bench)).toEqual({ [RESERVE]: 70 });
     expect(await bench.wallet()).toEqual({ balance: 100, held: 70 });
     expect(await bench.ask(giveBack())).toMatchObject({ ok: true });
+  });
+
+  test('and counts it as held, but never as the oldest hold', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const { ledger } = bench.stores;
+    await bench.ask(reserve(bench, 50, 'rsv_7_0'));
+    expect(await ledger.openHolds()).toEqual({ count: 1, held: 50, oldestAtMs: null });
+    bench.clock.advance(LEASE_MS - 1);
+    const requestId = newRequestId(bench.clock.nowMs());
+    expect(await admitFrom(bench, 20, { requestId, reserve: 'rsv_7_0' })).toMatchObject({ ok: true });
+    await ledger.listHolds({ account: bench.account, after: null, limit: 1 }); // writes what is in memory only
+    expect(await ledger.openHolds()).toEqual({ count: 2, held: 50, oldestAtMs: bench.clock.nowMs() });
+    const page = { account: bench.account, limit: 1 };
+    expect(await ledger.listHolds({ ...page, after: null })).toMatchObject([{ requestId, left: false }]);
+    expect(await ledger.listHolds({ ...page, after: requestId })).toMatchObject([{ requestId: 'rsv_7_0', amount: 30 }]);
+    expect(await ledger.listHolds({ ...page, after: 'rsv_7_0' })).toEqual([]);
   });
 
   test('of the plan first, which pays for no message that is admitted once it has ended', async () => {

@@ -24,6 +24,7 @@ import {
 import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { beganAtMs } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
 import {
   type DailyTotal,
@@ -355,8 +356,8 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
     async openHolds() {
       const holds = [...tables.holds.values()];
       const held = holds.reduce((sum, { amount }) => sum + amount, 0);
-      const oldestAtMs = holds.reduce((least, hold) => Math.min(least, hold.openedAtMs), Number.POSITIVE_INFINITY);
-      return { count: holds.length, held, oldestAtMs: holds.length === 0 ? null : oldestAtMs };
+      const [oldest = ''] = [...tables.holds.keys()].sort();
+      return { count: holds.length, held, oldestAtMs: beganAtMs(oldest) };
     },
     async accountMeters(id, nowMs) {
       const row = tables.accountMeters.get(id);
