@@ -25,8 +25,8 @@ import {
   type IdempotencyClaim,
   type Levels,
   type MeterName,
-  RESERVED,
   type RateLimits,
+  RESERVED,
   type Refusal,
   type RefusalReason,
   type Reserve,
@@ -66,7 +66,10 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const reserved = operation.reserve === undefined ? undefined : rows.hold(operation.reserve);
   if (reserved === undefined || rows.hold(operation.requestId) !== undefined) return admitNow(rows, operation, isNew);
   assert(operation.claim !== undefined, 'a message with a reserve has a claim');
-  assert(reserved.owner.node === RESERVED.node, 'a message takes from a reserve, never from the hold of another message');
+  assert(
+    reserved.owner.node === RESERVED.node,
+    'a message takes from a reserve, never from the hold of another message',
+  );
   assert(reserved.key === operation.key, 'a message and its reserve have the same key');
   const left = Math.max(0, reserved.amount - operation.amount);
   const lowered = extend(rows, { kind: 'extend', requestId: reserved.requestId, amount: left, checkpoint: null });
@@ -116,7 +119,13 @@ function levelsOf(rows: Rows, { limits }: Admit | Take | Reserve, { payers, rate
   return readLevels(rates, limits, keyRates, payers.key.limits, rows.nowMs);
 }
 
-function admitted(rows: Rows, operation: Admit | Take | Reserve, meters: Meters, amount: Nano, available: Nano): Answer {
+function admitted(
+  rows: Rows,
+  operation: Admit | Take | Reserve,
+  meters: Meters,
+  amount: Nano,
+  available: Nano,
+): Answer {
   return { ok: true, kind: 'admitted', amount, available, levels: levelsOf(rows, operation, meters) };
 }
 

@@ -111,7 +111,12 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     const [first, second, third, ...others] = admitted;
     for (const one of [first, second] as Admit[]) await ask(gates[0] as PostgresGate, settlement(bench, one, 10));
     // A lowered hold of a message goes to the wallet, and a raised reserve takes it from there.
-    await ask(gates[1] as PostgresGate, { kind: 'extend', requestId: third?.requestId ?? '', amount: 0, checkpoint: null });
+    await ask(gates[1] as PostgresGate, {
+      kind: 'extend',
+      requestId: third?.requestId ?? '',
+      amount: 0,
+      checkpoint: null,
+    });
     const raised = { kind: 'extend', requestId: 'rsv_1', amount: reserved, checkpoint: null } as const;
     const more = 3 * PRICE - 2 * 10;
     for (const answer of await nodes.askAll([raised, raised, raised])) expect(answer).toMatchObject({ amount: more });

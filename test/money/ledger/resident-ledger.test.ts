@@ -184,7 +184,9 @@ async function openBench(): Promise<Bench> {
     opened.afterCrash = start;
     opened.amountsOnDisk = () => {
       const rows = database.query('SELECT request_id, amount FROM holds').all();
-      return Object.fromEntries((rows as { request_id: string; amount: number }[]).map((row) => [row.request_id, row.amount]));
+      return Object.fromEntries(
+        (rows as { request_id: string; amount: number }[]).map((row) => [row.request_id, row.amount]),
+      );
     };
     opened.holdsOnDisk = () => Object.keys(opened.amountsOnDisk?.() ?? {});
     const stores = sqliteStores(path, ledger);
@@ -266,7 +268,9 @@ describe('a reserve', () => {
     const { bench, afterCrash, amountsOnDisk } = opened;
     expect(amountsOnDisk()).toEqual({ rsv_1: 60 });
     const restarted = afterCrash();
-    expect(await ask(restarted, { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1 })).toMatchObject({ ok: true });
+    expect(await ask(restarted, { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1 })).toMatchObject({
+      ok: true,
+    });
     expect(await ask(restarted, { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 0 });
     expect(await ask(restarted, bench.admission(41))).toMatchObject({ ok: false });
     expect(amountsOnDisk()).toEqual({ rsv_1: 60 });

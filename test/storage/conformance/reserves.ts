@@ -155,7 +155,8 @@ function refusalTests(open: OpenStores): void {
     await bench.setAccount({ allowance: 100, company: { personBudget } });
     await bench.setKey({ person, quota: 100 });
     await bench.ask(reserve(bench, 100));
-    for (const amount of [60, 40]) expect(await admitFrom(bench, amount)).toMatchObject({ ok: true, available: amount });
+    for (const amount of [60, 40])
+      expect(await admitFrom(bench, amount)).toMatchObject({ ok: true, available: amount });
     expect(await admitFrom(bench, 1)).toMatchObject({ ok: false, reason: 'insufficient', available: 0 });
     expect(await bench.stores.ledger.keyMeters(bench.key, START_MS)).toMatchObject({ quotaHeld: 100 });
   });

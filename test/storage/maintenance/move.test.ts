@@ -13,7 +13,13 @@ import { cannotStartPostgres, runOn } from '../../support/start-postgres.ts';
 import { spawnTurnpike } from '../../support/start-turnpike.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
 import { answersOf } from './answers-of.ts';
-import { type InstallationToMove, MESSAGE, OPEN_RESERVE, postMessage, sharedInstallation } from './installation-to-move.ts';
+import {
+  type InstallationToMove,
+  MESSAGE,
+  OPEN_RESERVE,
+  postMessage,
+  sharedInstallation,
+} from './installation-to-move.ts';
 import {
   atTheDoor,
   copyOfIt,

@@ -9,7 +9,12 @@ import { parseId } from '../../../src/base/ids.ts';
 import type { Finding } from '../../../src/commands/commands.ts';
 import { bounds } from '../../../src/config/config.ts';
 import { GroupCommit } from '../../../src/ledger/ledger.ts';
-import { ConnectionWriter, databasePath, openForWriting, SqliteLedgerStore } from '../../../src/storage/sqlite/sqlite.ts';
+import {
+  ConnectionWriter,
+  databasePath,
+  openForWriting,
+  SqliteLedgerStore,
+} from '../../../src/storage/sqlite/sqlite.ts';
 import { NO_LIMITS } from '../../money/ledger/workbench.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { type ScriptedUpstream, scripts, startScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -90,7 +95,14 @@ async function reserveIn(data: string): Promise<void> {
   const clock = { nowMs: () => Date.now() - 2 * bounds.holdEndMsMax };
   const gate = new GroupCommit(new SqliteLedgerStore(database, clock, new ConnectionWriter(database)));
   const [account, key] = [parseId('acct', made.account) ?? 0, parseId('key', made.key) ?? 0];
-  const of = { requestId: 'rsv_5000000000_0', account, key, group: 'default', limits: NO_LIMITS, amount: RESERVED_NANO };
+  const of = {
+    requestId: 'rsv_5000000000_0',
+    account,
+    key,
+    group: 'default',
+    limits: NO_LIMITS,
+    amount: RESERVED_NANO,
+  };
   const draft = { model: 'remote', stream: false };
   expect(await gate.submit({ operations: [{ kind: 'reserve', ...of, draft }] })).toMatchObject([{ ok: true }]);
   database.close();
