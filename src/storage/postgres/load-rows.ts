@@ -280,16 +280,9 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       if (operation.kind === 'settle' && operation.isAnswer === true) found.answered.add(operation.requestId);
       addPayer(found, operation.record);
       break;
-    case 'reserve':
-      found.holds.add(operation.requestId);
-      addPayer(found, operation);
-      break;
-    case 'give-back':
-      found.holds.add(operation.requestId);
-      found.strays.add(operation.requestId);
-      break;
     case 'extend':
     case 'leave':
+    case 'give-back':
       found.holds.add(operation.requestId);
       if (operation.kind === 'extend' && operation.checkpoint !== null) addPayer(found, operation.checkpoint);
       else found.strays.add(operation.requestId);
@@ -305,11 +298,10 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
         found.credits.push({ account: operation.account, reference: operation.reference });
       break;
     case 'set-account':
-      if (operation.terms.company?.parent != null) found.accounts.add(operation.terms.company.parent);
-      found.accounts.add(operation.account);
-      break;
     case 'set-plan':
     case 'change-plan':
+      if (operation.kind === 'set-account' && operation.terms.company?.parent != null)
+        found.accounts.add(operation.terms.company.parent);
       found.accounts.add(operation.account);
       break;
     case 'set-person':
@@ -320,7 +312,9 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       if (typeof operation.terms.person === 'number') found.people.add(operation.terms.person);
       addPayer(found, operation);
       break;
+    case 'reserve':
     case 'take':
+      if (operation.kind === 'reserve') found.holds.add(operation.requestId);
       addPayer(found, operation);
       break;
     case 'renew':

@@ -34,7 +34,9 @@ async function holdsOf({ stores, account }: Workbench): Promise<Record<string, n
 /** Every sum is checked as the test ends. */
 export function reserveConformance(open: OpenStores): void {
   takingTests(open);
+  amountTests(open);
   refusalTests(open);
+  keepingTests(open);
   changeTests(open);
 }
 
@@ -76,7 +78,9 @@ function takingTests(open: OpenStores): void {
     expect(await bench.entries()).toHaveLength(1);
     expect(await bench.stores.usage.getUsage(RESERVE)).toBeNull();
   });
+}
 
+function amountTests(open: OpenStores): void {
   test('as far as it goes: the wallet pays for the rest, and for all of it without a reserve', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.ask(reserve(bench, 40));
@@ -162,7 +166,7 @@ function refusalTests(open: OpenStores): void {
   });
 }
 
-function changeTests(open: OpenStores): void {
+function keepingTests(open: OpenStores): void {
   test('whatever leases lapse', async () => {
     await using bench = await openWorkbench(open, 100);
     await bench.ask(reserve(bench, 100));
@@ -191,7 +195,9 @@ function changeTests(open: OpenStores): void {
     expect(await ledger.listHolds({ ...page, after: requestId })).toMatchObject([{ requestId: 'rsv_7_0', amount: 30 }]);
     expect(await ledger.listHolds({ ...page, after: 'rsv_7_0' })).toEqual([]);
   });
+}
 
+function changeTests(open: OpenStores): void {
   test('of the plan first, which pays for no message that is admitted once it has ended', async () => {
     await using bench = await openWorkbench(open, 100);
     const { account } = bench;

@@ -38,7 +38,7 @@ export interface InstallationToMove {
 }
 
 const MONTHS_DAYS = 124;
-/** What is left in it: no start of a service ends it. */
+/** The reserve of a batch, with what is left in it. No start of a service ends it. */
 export const OPEN_RESERVE = { requestId: 'rsv_5000000000_0', amount: 30 };
 export const MESSAGE = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] };
 
@@ -193,7 +193,7 @@ async function useForMonths(path: string): Promise<void> {
   await carrySome(bench);
 }
 
-/** The reserve of a batch, from which one of its messages is running. */
+/** Makes the reserve, from which a message is running. */
 async function reserveSome(bench: Workbench): Promise<void> {
   const { account, key, clock } = bench;
   const of = { account, key, group: 'default', limits: NO_LIMITS, draft: { model: 'sandbox-echo', stream: false } };

@@ -64,7 +64,7 @@ export class World {
   #lastMessage = 0;
   #lastReserve = 0;
   #lastOfReserve: Admit | null = null;
-  /** What is made of reserves, one after the other. */
+  /** Operations with reserves, one after the other. */
   readonly #next: (() => Operation)[] = [];
   #lastReference = 0;
   #nowMs = START_MS;
@@ -183,7 +183,7 @@ export class World {
     return this.#lastOfReserve;
   }
 
-  /** A reserve, and what is made of it: messages, one of them answered, while its rows change. */
+  /** Begins a reserve. Messages are admitted from it later, and one of them is answered, while its rows change. */
   #beginReserve(): Operation {
     const reserve = this.#reserve();
     const { requestId, account, key, group } = reserve;
