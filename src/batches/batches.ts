@@ -1,5 +1,8 @@
 // The door of batches.
 
+export { makeBatch, type MakerParts, type NewBatch, type PlannedItem } from './make-batch.ts';
+export { RequestSplitter } from './split-requests.ts';
+export { BatchRunner, type RunnerParts, type SentItem } from './run-batches.ts';
 export {
   type Batch,
   type BatchForm,

@@ -45,7 +45,7 @@ import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } 
 import { releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
-import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
+import { type AdmissionRequest, type MessagePlan, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
 import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
@@ -69,6 +69,7 @@ export type {
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
+export { type RefusalContext, refusalError } from './message-errors.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
@@ -185,6 +186,7 @@ async function readMessage(
   const measuring = measureFor(request, offer);
   const measure = measuring instanceof Promise ? await measuring : measuring;
   const plan = planMessage(request, offer, terms, measure);
+  if (clientRequest.item !== null) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 
@@ -198,14 +200,18 @@ export interface ItemPlan {
 /** Plans a request of a batch without admitting it. Throws what it would be refused for before its admission. */
 export async function planItem(gateway: Gateway, clientRequest: ClientRequest): Promise<ItemPlan> {
   const caller = requireCaller(await identify(gateway, clientRequest));
-  const { offer, plan, request } = await readMessage(gateway, clientRequest, caller);
-  if (request.stream) throw new TurnpikeError('invalid_request', 'stream: a request of a batch is not streamed');
-  if (plan.isAloneIfShort)
+  const { offer, plan } = await readMessage(gateway, clientRequest, caller);
+  return { group: offer.group, amount: plan.amount, model: offer.model.name };
+}
+
+/** Throws invalid_request and feature_unavailable for what has no place in a batch. */
+function requireBatchable({ stream }: MessageRequest, { isAloneIfShort }: MessagePlan): void {
+  if (stream) throw new TurnpikeError('invalid_request', 'stream: a request of a batch is not streamed');
+  if (isAloneIfShort)
     throw new TurnpikeError(
       'feature_unavailable',
       'body: nothing limits what this request may cost, so it cannot be part of a batch. Limit its web searches, or send documents instead of addresses.',
     );
-  return { group: offer.group, amount: plan.amount, model: offer.model.name };
 }
 
 /** Whether money of the account, not only of the key or its person, is exhausted. */

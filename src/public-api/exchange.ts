@@ -107,6 +107,11 @@ export class Exchange {
     );
   }
 
+  /** Passes the body on in pieces, as `RequestBody.pass`. Called once, instead of `readBody`. */
+  passBody(bytesMax: number, accept: (piece: Uint8Array) => Promise<void>): Promise<void> {
+    return (this.#body as RequestBody).pass(bytesMax, this.times, accept);
+  }
+
   growBody(bytes: number, accountId: number): void {
     this.#body?.grow(bytes, accountId);
   }
