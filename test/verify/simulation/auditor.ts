@@ -188,7 +188,8 @@ export class Auditor {
     if (known?.owner.node === RESERVED.node) {
       if (!commit.givenBack.has(requestId)) this.#trace.fail(`${requestId} is gone, and nobody has given it back`);
       if (this.endings.has(requestId)) this.#trace.fail(`${requestId} is a reserve, and is billed`);
-    } else if (!this.endings.has(requestId)) this.#trace.fail(`the hold of ${requestId} is gone, and nothing has ended it`);
+    } else if (!this.endings.has(requestId))
+      this.#trace.fail(`the hold of ${requestId} is gone, and nothing has ended it`);
   }
 
   #changeLease({ nowMs }: Commit, lease: LeaseRow): void {
