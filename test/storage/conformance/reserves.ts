@@ -192,7 +192,9 @@ function keepingTests(open: OpenStores): void {
     expect(await ledger.openHolds()).toEqual({ count: 2, held: 50, oldestAtMs: bench.clock.nowMs() });
     const page = { account: bench.account, limit: 1 };
     expect(await ledger.listHolds({ ...page, after: null })).toMatchObject([{ requestId, left: false }]);
-    expect(await ledger.listHolds({ ...page, after: requestId })).toMatchObject([{ requestId: 'rsv_7_0', amount: 30 }]);
+    expect(await ledger.listHolds({ ...page, after: requestId })).toMatchObject([
+      { requestId: 'rsv_7_0', amount: 30, left: false },
+    ]);
     expect(await ledger.listHolds({ ...page, after: 'rsv_7_0' })).toEqual([]);
   });
 }
