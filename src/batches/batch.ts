@@ -9,8 +9,7 @@ export type BatchForm = 'messages' | 'openai';
 /** `canceling`: no further request is sent. `ended`: its results are stored as files, and nothing is held for it. */
 export type BatchStatus = 'running' | 'canceling' | 'ended';
 
-export const ITEM_OUTCOMES = ['succeeded', 'errored', 'canceled', 'expired'] as const;
-export type ItemOutcome = (typeof ITEM_OUTCOMES)[number];
+export type ItemOutcome = 'succeeded' | 'errored' | 'canceled' | 'expired';
 export type ItemCounts = Record<ItemOutcome, number>;
 
 export interface Batch {
@@ -35,7 +34,7 @@ export interface Batch {
   inputFileId: number;
   /** null: none yet, or nothing in it. */
   outputFileId: number | null;
-  /** Of the form `openai` only. */
+  /** The file of requests that failed; null also for the form `messages`. */
   errorFileId: number | null;
   requests: number;
   /** Zeros until it has ended. */
@@ -49,7 +48,7 @@ export const NO_COUNTS: ItemCounts = Object.freeze({ succeeded: 0, errored: 0, c
 
 /** The result of one request: a line of the file of results, sealed. */
 export interface ItemResult {
-  /** Of the request in the file of requests, from 0. */
+  /** The place of the request in the file of requests, from 0. */
   position: number;
   outcome: ItemOutcome;
   sealed: string;
@@ -73,6 +72,8 @@ export interface BatchStore {
   countRunningBatches(companyId: number): Promise<number>;
   /** Those that have ended and are to be removed. */
   listDueBatches(nowMs: number, limit: number): Promise<Batch[]>;
+  /** Whether a request with this claim was admitted, in the last 24 hours. */
+  isBegun(keyId: number, claim: string): Promise<boolean>;
   countResults(batchId: number): Promise<Partial<ItemCounts>>;
   /** In the order of the requests. */
   listResults(page: { batchId: number; after: number; limit: number }): Promise<ItemResult[]>;

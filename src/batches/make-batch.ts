@@ -10,17 +10,14 @@ import { type Batch, type BatchStore, NO_COUNTS, reserveIdOf } from './batch.ts'
 import { readItem } from './read-item.ts';
 import { readLines } from './read-lines.ts';
 
-/** What a request may cost, and the group that sells its model. */
+/** The most that a request may cost, and the group that sells its model. */
 export interface PlannedItem {
   group: { name: string; limits: RateLimits };
   amount: Nano;
   model: string;
 }
 
-export type NewBatch = Pick<
-  Batch,
-  'accountId' | 'companyId' | 'keyId' | 'form' | 'endpoint' | 'headers' | 'metadata'
->;
+export type NewBatch = Pick<Batch, 'accountId' | 'companyId' | 'keyId' | 'form' | 'endpoint' | 'headers' | 'metadata'>;
 
 export interface MakerParts {
   store: BatchStore;

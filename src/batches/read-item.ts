@@ -15,11 +15,7 @@ export interface BatchItem {
 }
 
 /** `place` begins the messages of errors. Throws invalid_json, invalid_request. */
-export function readItem(
-  { form, endpoint }: Pick<Batch, 'form' | 'endpoint'>,
-  line: string,
-  place: string,
-): BatchItem {
+export function readItem({ form, endpoint }: Pick<Batch, 'form' | 'endpoint'>, line: string, place: string): BatchItem {
   try {
     const members = scanJson(line); // before parsing: bounds depth and cost
     const item = parseJson(line, parseExactly);

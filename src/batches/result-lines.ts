@@ -12,7 +12,12 @@ export interface ItemAnswer {
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/batch-processing and https://developers.openai.com/api/docs/guides/batch (2026-11-30). */
-export function resultLine(batch: Pick<Batch, 'id' | 'form'>, position: number, customId: string, answer: ItemAnswer): string {
+export function resultLine(
+  batch: Pick<Batch, 'id' | 'form'>,
+  position: number,
+  customId: string,
+  answer: ItemAnswer,
+): string {
   const custom_id = JSON.stringify(customId);
   const { status, body, requestId } = answer;
   if (batch.form === 'messages') {

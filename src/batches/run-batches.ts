@@ -5,14 +5,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
-import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
+import { type ErrorCode, overloaded, type TurnpikeError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
 import { type Batch, type BatchStore, type ItemCounts, type ItemResult, NO_COUNTS, reserveIdOf } from './batch.ts';
 import { type BatchItem, readItem } from './read-item.ts';
 import { readLines } from './read-lines.ts';
-import { isSuccess, type ItemAnswer, resultLine, unsentLine } from './result-lines.ts';
+import { type ItemAnswer, isSuccess, resultLine, unsentLine } from './result-lines.ts';
 
 /** An answer, and why there is no better one. */
 export interface SentItem extends ItemAnswer {
@@ -143,7 +143,7 @@ class BatchRun {
   #results: ItemResult[] = [];
   #writing: Promise<void> | null = null;
   #failure: unknown = null;
-  /** Up to this position, requests were perhaps sent before the node started: they are finished even if the batch is over. */
+  /** Up to this position, an earlier run may have sent requests whose results it has not stored. */
   #begunUpTo = -1;
 
   constructor(batch: Batch, parts: RunnerParts, turns: FairQueue<number>) {
@@ -166,12 +166,16 @@ class BatchRun {
 
   async #work(): Promise<void> {
     const done = await this.#readDone();
-    this.#begunUpTo = Math.max(-1, ...this.#lastOf(done)) + bounds.batchItemsOpenMax;
+    for (const position of done) this.#begunUpTo = Math.max(this.#begunUpTo, position);
+    this.#begunUpTo += bounds.batchItemsOpenMax;
     let position = -1;
     for await (const line of this.#readRequests()) {
       position++;
       if (done.has(position)) continue;
-      if (this.#isOver(position)) break;
+      if (this.#isOver() && !(await this.#isBegun(position))) {
+        if (position > this.#begunUpTo || this.#stopping.signal.aborted) break;
+        continue;
+      }
       while (this.#open.size >= bounds.batchItemsOpenMax) await Promise.race(this.#open);
       const turn = await this.#nextTurn();
       const sending = this.#send(position, line, turn).catch((failure) => {
@@ -185,12 +189,6 @@ class BatchRun {
     if (this.#failure !== null) throw this.#failure;
     this.#stopping.signal.throwIfAborted();
     await this.#finish();
-  }
-
-  #lastOf(done: ReadonlySet<number>): number[] {
-    let last = -1;
-    for (const position of done) last = Math.max(last, position);
-    return [last];
   }
 
   async #readDone(): Promise<Set<number>> {
@@ -210,10 +208,15 @@ class BatchRun {
     if (input !== null) yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
   }
 
-  #isOver(position: number): boolean {
+  #isOver(): boolean {
     const { status, expiresAtMs } = this.#batch;
-    if (this.#stopping.signal.aborted) return true;
-    return position > this.#begunUpTo && (status !== 'running' || this.#parts.nowMs() >= expiresAtMs);
+    return this.#stopping.signal.aborted || status !== 'running' || this.#parts.nowMs() >= expiresAtMs;
+  }
+
+  /** Whether an earlier run has sent the request: it may be billed, so it must have its result. */
+  async #isBegun(position: number): Promise<boolean> {
+    if (position > this.#begunUpTo || this.#stopping.signal.aborted) return false;
+    return this.#parts.store.isBegun(this.#batch.keyId, claimOf(this.#batch, position));
   }
 
   /** When it is the account's turn, and clients do not need the node more. */
@@ -228,7 +231,7 @@ class BatchRun {
   async #send(position: number, line: string, firstTurn: Disposable): Promise<void> {
     const batch = this.#batch;
     const item = readItem(batch, line, '');
-    const claim = `batch ${formatId('msgbatch', batch.id)} ${position}`;
+    const claim = claimOf(batch, position);
     let turn: Disposable | null = firstTurn;
     for (let tries = 1; ; tries++) {
       let sent: SentItem;
@@ -239,15 +242,17 @@ class BatchRun {
       }
       const pauseMs = pauseAfter(sent, tries);
       if (pauseMs === null) return await this.#keep(position, item, sent);
-      await this.#rest(pauseMs, position);
-      if (this.#isOver(position)) return;
+      const isRunning = sent.failure?.code === 'idempotency_in_progress';
+      await this.#rest(pauseMs, isRunning);
+      if (this.#isOver() && (!isRunning || this.#stopping.signal.aborted)) return;
       turn = await this.#nextTurn();
     }
   }
 
-  async #rest(ms: number, position: number): Promise<void> {
+  async #rest(ms: number, isWhole: boolean): Promise<void> {
     const untilMs = performance.now() + ms;
-    while (performance.now() < untilMs && !this.#isOver(position))
+    const { signal } = this.#stopping;
+    while (performance.now() < untilMs && !(isWhole ? signal.aborted : this.#isOver()))
       await wait(Math.min(ms, bounds.batchesPollMs), undefined, { ref: false });
   }
 
@@ -301,7 +306,12 @@ class BatchRun {
     this.#parts.onEnded(ended);
   }
 
-  async #keepFile(batch: Batch, content: SpooledFile, what: 'output' | 'error', expiresAtMs: number): Promise<number | null> {
+  async #keepFile(
+    batch: Batch,
+    content: SpooledFile,
+    what: 'output' | 'error',
+    expiresAtMs: number,
+  ): Promise<number | null> {
     if (content.bytes === 0) return null;
     const { accountId, companyId, keyId, form } = batch;
     const { id } = await this.#parts.files.create(
@@ -363,6 +373,10 @@ function pauseAfter({ failure }: SentItem, tries: number): number | null {
   if (!isPassing && (!failure.retry || tries >= bounds.batchItemTriesMax)) return null;
   const growingMs = bounds.batchItemPauseMs * 2 ** Math.min(tries - 1, 6);
   return Math.min(bounds.batchItemPauseMsMax, Math.max(growingMs, failure.details.retryAfterMs ?? 0));
+}
+
+function claimOf({ id }: Pick<Batch, 'id'>, position: number): string {
+  return `batch ${formatId('msgbatch', id)} ${position}`;
 }
 
 function contextOf({ id }: Pick<Batch, 'id'>, position: number): string {

@@ -9,7 +9,7 @@ const [BRACE_OPEN, BRACE_CLOSE, BRACKET_OPEN, BRACKET_CLOSE] = [0x7b, 0x7d, 0x5b
 const [COLON, COMMA, SPACE] = [0x3a, 0x2c, 0x20];
 const NAME_BYTES_MAX = 100;
 
-/** What comes next. */
+/** The part that comes next. */
 type Expected = 'object' | 'name' | 'in name' | 'colon' | 'list' | 'request' | 'in request' | 'after request' | 'end';
 
 function isBlank(byte: number): boolean {
@@ -90,36 +90,48 @@ export class RequestSplitter {
   #step(byte: number): void {
     switch (this.#expected) {
       case 'object':
-        return this.#require(byte, BRACE_OPEN, 'name');
+        this.#require(byte, BRACE_OPEN, 'name');
+        return;
       case 'name':
         if (byte === BRACE_CLOSE) {
           if (this.#name === '') throw new TurnpikeError('invalid_request', 'requests: Field required');
-          return this.#go('end');
+          this.#expected = 'end';
+          return;
         }
         if (byte === COMMA && this.#name !== '') return;
         this.#name = '';
-        return this.#require(byte, QUOTE, 'in name');
+        this.#require(byte, QUOTE, 'in name');
+        return;
       case 'in name':
-        if (byte === QUOTE) return this.#go('colon');
+        if (byte === QUOTE) {
+          this.#expected = 'colon';
+          return;
+        }
         if (this.#name.length >= NAME_BYTES_MAX) throw unknownField(this.#name);
         this.#name += String.fromCharCode(byte);
         return;
       case 'colon':
         if (this.#name !== 'requests') throw unknownField(this.#name);
-        return this.#require(byte, COLON, 'list');
+        this.#require(byte, COLON, 'list');
+        return;
       case 'list':
-        if (byte !== BRACKET_OPEN)
-          throw new TurnpikeError('invalid_request', 'requests: Input should be a valid list');
-        return this.#go('request');
+        if (byte !== BRACKET_OPEN) throw new TurnpikeError('invalid_request', 'requests: Input should be a valid list');
+        this.#expected = 'request';
+        return;
       case 'request':
-        if (byte === BRACKET_CLOSE && this.#count === 0) return this.#go('name');
+        if (byte === BRACKET_CLOSE && this.#count === 0) {
+          this.#expected = 'name';
+          return;
+        }
         if (byte !== BRACE_OPEN)
           throw new TurnpikeError('invalid_request', `requests.${this.#count}: Input should be a valid dictionary`);
         this.#depth = 1;
-        return this.#go('in request');
+        this.#expected = 'in request';
+        return;
       case 'after request':
-        if (byte === BRACKET_CLOSE) return this.#go('name');
-        return this.#require(byte, COMMA, 'request');
+        if (byte === BRACKET_CLOSE) this.#expected = 'name';
+        else this.#require(byte, COMMA, 'request');
+        return;
       default:
         throw malformed('something follows the body');
     }
@@ -127,10 +139,6 @@ export class RequestSplitter {
 
   #require(byte: number, wanted: number, next: Expected): void {
     if (byte !== wanted) throw malformed(`"${String.fromCharCode(wanted)}" is missing`);
-    this.#go(next);
-  }
-
-  #go(next: Expected): void {
     this.#expected = next;
   }
 }

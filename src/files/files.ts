@@ -7,11 +7,18 @@ import { bounds, type FilesPlace } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { SpooledFile } from '../spool/spool.ts';
-import { type FilePage, type FileReader, type FileStore, type FileSum, HIDDEN_PURPOSES, type StoredFile } from './file.ts';
+import {
+  type FilePage,
+  type FileReader,
+  type FileStore,
+  type FileSum,
+  HIDDEN_PURPOSES,
+  type StoredFile,
+} from './file.ts';
 import { type FileBytes, isMissing, openFileBytes } from './file-bytes.ts';
 
-export { HIDDEN_PURPOSES } from './file.ts';
 export type { FilePage, FileReader, FileStatus, FileStore, FileSum, StoredFile } from './file.ts';
+export { HIDDEN_PURPOSES } from './file.ts';
 
 /** A file to be stored. */
 export interface NewFile
@@ -90,7 +97,7 @@ export class Files {
       file === null ||
       file.accountId !== accountId ||
       file.status !== 'stored' ||
-      HIDDEN_PURPOSES.includes(file.purpose) ||
+      HIDDEN_PURPOSES.some((purpose) => purpose === file.purpose) ||
       (file.dueAtMs !== null && file.dueAtMs <= nowMs) ||
       (file.onlyKeyId !== null && file.onlyKeyId !== keyId)
     )

@@ -11,6 +11,7 @@ import {
   planAt,
   topOf,
 } from '../accounts/accounts.ts';
+import type { Nano } from '../base/money.ts';
 import {
   type AppliedPolicy,
   type CallerScope,
@@ -24,7 +25,6 @@ import {
   resolveModel,
   withOwnCredentials,
 } from '../catalog/catalog.ts';
-import type { Nano } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
@@ -69,9 +69,9 @@ export type {
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
-export { type RefusalContext, refusalError } from './message-errors.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
+export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
 export { CAPABILITIES, capabilitiesOf } from './models.ts';
 export type { Recharges } from './recharges.ts';
@@ -190,7 +190,7 @@ async function readMessage(
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 
-/** What a request of a batch may cost: the group that sells its model, and the amount that its hold will have. */
+/** The most that a request of a batch may cost: the group that sells its model, and the amount that its hold will have. */
 export interface ItemPlan {
   group: Offer['group'];
   amount: Nano;

@@ -9,8 +9,8 @@ import {
   type Batch,
   type BatchForm,
   type ItemCounts,
-  NO_COUNTS,
   type NewBatch,
+  NO_COUNTS,
   RequestSplitter,
 } from '../batches/batches.ts';
 import { bounds } from '../config/config.ts';
@@ -76,7 +76,13 @@ export function postMessageBatch(exchange: Exchange): Promise<EncodedReply> {
       expiresAtMs: nowMs() + bounds.batchInputLifeMs,
     };
     const input = await files.create(file, content);
-    const made: NewBatch = { ...owner, form: 'messages', endpoint: MESSAGES_ENDPOINT, headers: headersOf(exchange), metadata: null };
+    const made: NewBatch = {
+      ...owner,
+      form: 'messages',
+      endpoint: MESSAGES_ENDPOINT,
+      headers: headersOf(exchange),
+      metadata: null,
+    };
     try {
       const batch = await endpoints.make(made, input, (position) => `requests.${position}.`);
       endpoints.look();
@@ -129,7 +135,8 @@ export function getMessageBatchResults(exchange: Exchange, id: string): Promise<
   return answer(exchange, async (endpoints, caller) => {
     const { outputFileId } = await findBatch(endpoints, caller, 'messages', id);
     const file = outputFileId === null ? null : await endpoints.files.findOwn(outputFileId);
-    if (file === null) throw new TurnpikeError('object_not_found', 'The batch has no results yet, or they have expired.');
+    if (file === null)
+      throw new TurnpikeError('object_not_found', 'The batch has no results yet, or they have expired.');
     const headers = {
       'content-type': 'application/x-jsonl',
       'cache-control': 'no-store',

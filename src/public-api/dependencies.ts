@@ -2,8 +2,8 @@
 
 import type { AgentSignIn, TelemetryRelay, TelemetrySender } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
-import type { Batch, BatchStore, NewBatch } from '../batches/batches.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Batch, BatchStore, NewBatch } from '../batches/batches.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';

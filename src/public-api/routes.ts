@@ -39,7 +39,8 @@ const CONTENT_END = /\/content$/;
 const MESSAGE_BATCHES = '/v1/messages/batches';
 const BATCHES = '/v1/batches';
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files|batches)(?:\/|$)/;
+const WITHOUT_VERSION =
+  /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files|batches)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
@@ -158,10 +159,7 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
     MESSAGE_BATCHES,
     { handlers: new Map([['GET', listMessageBatches] as const, ['POST', postMessageBatch] as const]), front: null },
   ],
-  [
-    BATCHES,
-    { handlers: new Map([['GET', listBatches] as const, ['POST', postBatch] as const]), front: openAiBatches },
-  ],
+  [BATCHES, { handlers: new Map([['GET', listBatches] as const, ['POST', postBatch] as const]), front: openAiBatches }],
   ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],

@@ -5,7 +5,7 @@ import { type Batch, BatchRunner, type MakerParts, makeBatch, type NewBatch, res
 import { answerCaller, type BatchItem, type Gateway, planItem, refusalError } from '../gateway/gateway.ts';
 import { isStoreUnavailable } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
-import { planItemOf, type PublicDependencies, sendItem } from '../public-api/public-api.ts';
+import { type PublicDependencies, planItemOf, sendItem } from '../public-api/public-api.ts';
 import type { Leadership } from './leadership.ts';
 import type { OpenStore } from './open-store.ts';
 
@@ -18,7 +18,13 @@ export interface BatchParts {
 }
 
 /** Adds the endpoints of batches to the public API. The returned function stops what runs. Nothing without files. */
-export function startBatches({ store: { stores }, leadership, gateway, publicApi, log }: BatchParts): () => Promise<void> {
+export function startBatches({
+  store: { stores },
+  leadership,
+  gateway,
+  publicApi,
+  log,
+}: BatchParts): () => Promise<void> {
   const { files, clock } = gateway;
   if (files === undefined) return async () => {};
   const { batches: store } = stores;
@@ -76,4 +82,3 @@ function isBusy({ load, settings }: PublicDependencies): boolean {
   const { shedLoopDelayMs, shedOpenMessages } = settings();
   return load.loopDelayMs() > shedLoopDelayMs / 2 || load.openMessages() > shedOpenMessages / 2;
 }
-

@@ -50,7 +50,15 @@ export function batchStatement(row: BatchRow): CoCommittedStatement {
 }
 
 function documentOf(batch: Batch): string {
-  const { id: _id, accountId: _account, companyId: _company, keyId: _key, form: _form, status: _status, ...rest } = batch;
+  const {
+    id: _id,
+    accountId: _account,
+    companyId: _company,
+    keyId: _key,
+    form: _form,
+    status: _status,
+    ...rest
+  } = batch;
   const { createdAtMs: _at, dueAtMs: _due, ...document } = rest;
   return JSON.stringify(document satisfies BatchDocument);
 }
@@ -104,6 +112,7 @@ export function batchReads(on: SqlReader): BatchReads {
   const counts = on.prepare<{ outcome: ItemOutcome; count: number }>(
     `SELECT r.outcome, ${on.number('count(*)')} AS count FROM batch_results r WHERE r.batch_id = $1 GROUP BY r.outcome`,
   );
+  const claims = prepareCount(on, 'claims', 'key_id = $1 AND name = $2');
   const inOrder = 'FROM batch_results r WHERE r.batch_id = $1 AND r.place > $2 ORDER BY r.place LIMIT $3';
   const position = `${on.number('r.place')} AS position`;
   const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
@@ -119,13 +128,13 @@ export function batchReads(on: SqlReader): BatchReads {
     listRunningBatches: (limit) => read(running(limit)),
     countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),
     listDueBatches: (nowMs, limit) => read(due(nowMs, limit)),
+    isBegun: async (keyId, claim) => (await claims(keyId, claim)) > 0,
     async countResults(batchId) {
       const found = await counts(batchId);
       return Object.fromEntries(found.map(({ outcome, count }) => [outcome, count])) as Partial<ItemCounts>;
     },
     listResults: ({ batchId, after, limit }) => results(batchId, after, limit),
-    listDone: async ({ batchId, after, limit }) =>
-      (await done(batchId, after, limit)).map(({ position }) => position),
+    listDone: async ({ batchId, after, limit }) => (await done(batchId, after, limit)).map(({ position }) => position),
   };
 }
 

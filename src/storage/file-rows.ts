@@ -1,13 +1,14 @@
 // Rows of files: their statements and their reads, the same for both databases.
 
-import { type FileStore, type FileSum, HIDDEN_PURPOSES, type StoredFile } from '../files/files.ts';
+import type { FileStore, FileSum, HIDDEN_PURPOSES, StoredFile } from '../files/files.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import { submit } from './account-writes.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { prepareOne } from './readable-rows.ts';
 import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
 
-const HIDDEN = HIDDEN_PURPOSES.map((purpose) => `'${purpose}'`).join(', ');
+type Hidden = `'${(typeof HIDDEN_PURPOSES)[0]}', '${(typeof HIDDEN_PURPOSES)[1]}'`;
+const HIDDEN: Hidden = "'batch_requests', 'batch_results'";
 
 export type FileRow =
   | { table: 'files'; created: StoredFile }

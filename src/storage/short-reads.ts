@@ -32,12 +32,12 @@ import {
   walletAvailable,
 } from '../ledger/ledger.ts';
 import { agentReads } from './agent-rows.ts';
+import { batchReads } from './batch-rows.ts';
 import { billReads } from './bill-rows.ts';
 import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
 import { eventShortReads } from './event-reads.ts';
 import { exportReads } from './export-rows.ts';
-import { batchReads } from './batch-rows.ts';
 import { fileReads } from './file-rows.ts';
 import { incidentReads } from './incident-rows.ts';
 import { keysOfActor } from './keys-of-actor.ts';

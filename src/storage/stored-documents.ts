@@ -18,19 +18,12 @@ import type {
 } from '../accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
+import type { Batch, BatchForm, BatchStatus, ItemCounts, ItemOutcome } from '../batches/batches.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
 import { type LimitScope, limitScopes } from '../errors.ts';
 import type { ExportRun, ExportSchedule, ExportTarget } from '../exports/exports.ts';
-import {
-  type Batch,
-  type BatchForm,
-  type BatchStatus,
-  ITEM_OUTCOMES,
-  type ItemCounts,
-  type ItemOutcome,
-} from '../batches/batches.ts';
 import type { FileStatus } from '../files/files.ts';
 import type { AffectedAccount, IncidentFacts } from '../incidents/incidents.ts';
 import {
@@ -697,7 +690,10 @@ const storedTexts = [
   storedWords<FileStatus>(['files', 'id', 'status'], words('pending', 'stored', 'deleted')),
   storedWords<BatchForm>(['batches', 'id', 'form'], words('messages', 'openai')),
   storedWords<BatchStatus>(['batches', 'id', 'status'], words('running', 'canceling', 'ended')),
-  storedWords<ItemOutcome>(['batch_results', "batch_id || ' ' || place", 'outcome'], words(...ITEM_OUTCOMES)),
+  storedWords<ItemOutcome>(
+    ['batch_results', "batch_id || ' ' || place", 'outcome'],
+    words('succeeded', 'errored', 'canceled', 'expired'),
+  ),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),
 ] as const;

@@ -14,13 +14,13 @@ import type {
 import type { AgentStore } from '../agents/agents.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
+import type { BatchStore } from '../batches/batches.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { EventStore } from '../events/events.ts';
 import type { ExportStore } from '../exports/exports.ts';
-import type { BatchStore } from '../batches/batches.ts';
 import type { FileStore } from '../files/files.ts';
 import type { IncidentStore } from '../incidents/incidents.ts';
 import {
@@ -48,13 +48,13 @@ import {
   tokenWrites,
 } from './account-writes.ts';
 import { type AgentReads, agentWrites } from './agent-rows.ts';
+import { type BatchReads, batchWrites } from './batch-rows.ts';
 import { type BillReads, billWrites } from './bill-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
 import { DocumentUnreadable } from './document-shape.ts';
 import { deliveryWrites, destinationWrites, eventWrites } from './event-writes.ts';
 import { type ExportReads, exportWrites } from './export-rows.ts';
-import { type BatchReads, batchWrites } from './batch-rows.ts';
 import { type FileReads, fileWrites } from './file-rows.ts';
 import { type IncidentReads, incidentWrites } from './incident-rows.ts';
 import type { MailReads } from './mail-rows.ts';

@@ -42,67 +42,77 @@ async function readBatch(client: Anthropic, id: string) {
 async function readRecords(turnpike: Turnpike, account: string) {
   const rows: Record<string, string>[] = [];
   for (let cursor: unknown = null; ; ) {
-    const page = await turnpike.admin('GET', `/usage?account=${account}&limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`);
+    const page = await turnpike.admin(
+      'GET',
+      `/usage?account=${account}&limit=1000${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
     rows.push(...(page['data'] as Record<string, string>[]));
     cursor = page['next_cursor'];
     if (cursor === null) return rows;
   }
 }
 
-test.each([false, true])('kills at any moment bill each request once (canceled in the middle: %p)', async (isCanceled) => {
-  const random = makeRandom(isCanceled ? 7 : 3);
-  const asked = new Map<string, number>();
-  await using upstream = await startScriptedUpstream(answering(asked));
-  const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'x', private_network: true };
-  const document = {
-    providers: { scripted: provider },
-    models: { plain: { price: { input: '3', output: '15' }, routes: [{ provider: 'scripted' }] } },
-  };
-  const place = join(directory, String(isCanceled));
-  let turnpike = await spawnTurnpike(place);
-  await turnpike.admin('POST', '/apply', { document });
-  const caller = await turnpike.makeKey({ credit: '50.00' });
-  const clientOf = () => new Anthropic({ baseURL: turnpike.url, apiKey: caller.secret, maxRetries: 0 });
-  const requests = Array.from({ length: REQUESTS }, (_, at) => ({
-    custom_id: `item-${at}`,
-    params: { model: 'plain', max_tokens: 64, messages: [{ role: 'user' as const, content: contentOf(at) }] },
-  }));
-  const { id } = await clientOf().messages.batches.create({ requests });
-  for (let kill = 1; kill <= KILLS; kill++) {
-    const upTo = (REQUESTS * kill) / (KILLS + 1);
-    while (asked.size < upTo && (await readBatch(clientOf(), id)).processing_status !== 'ended') await Bun.sleep(5);
-    await Bun.sleep(Math.floor(random() * 60));
-    if (isCanceled && kill === KILLS / 2) await clientOf().messages.batches.cancel(id);
-    turnpike.process.kill('SIGKILL');
-    await turnpike.process.exited;
-    turnpike = await spawnTurnpike(place);
-  }
-  let batch = await readBatch(clientOf(), id);
-  while (batch.processing_status !== 'ended') {
-    await Bun.sleep(20);
-    batch = await readBatch(clientOf(), id);
-  }
-  const results = await Array.fromAsync(await clientOf().messages.batches.results(id));
-  expect(results.map(({ custom_id }) => custom_id)).toEqual(requests.map(({ custom_id }) => custom_id));
-  const countOf = (type: string) => results.filter(({ result }) => result.type === type).length;
-  const { succeeded, errored, canceled, expired } = batch.request_counts;
-  expect({ succeeded, errored, canceled, expired }).toEqual({
-    succeeded: countOf('succeeded'),
-    errored: countOf('errored'),
-    canceled: countOf('canceled'),
-    expired: 0,
-  });
-  if (isCanceled) expect(canceled).toBeGreaterThan(0);
-  else expect({ succeeded, errored }).toEqual({ succeeded: REQUESTS - errored, errored: Math.ceil(REQUESTS / FAILS_EVERY) });
+test.each([false, true])(
+  'kills at any moment bill each request once (canceled in the middle: %p)',
+  async (isCanceled) => {
+    const random = makeRandom(isCanceled ? 7 : 3);
+    const asked = new Map<string, number>();
+    await using upstream = await startScriptedUpstream(answering(asked));
+    const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'x', private_network: true };
+    const document = {
+      providers: { scripted: provider },
+      models: { plain: { price: { input: '3', output: '15' }, routes: [{ provider: 'scripted' }] } },
+    };
+    const place = join(directory, String(isCanceled));
+    let turnpike = await spawnTurnpike(place);
+    await turnpike.admin('POST', '/apply', { document });
+    const caller = await turnpike.makeKey({ credit: '50.00' });
+    const clientOf = () => new Anthropic({ baseURL: turnpike.url, apiKey: caller.secret, maxRetries: 0 });
+    const requests = Array.from({ length: REQUESTS }, (_, at) => ({
+      custom_id: `item-${at}`,
+      params: { model: 'plain', max_tokens: 64, messages: [{ role: 'user' as const, content: contentOf(at) }] },
+    }));
+    const { id } = await clientOf().messages.batches.create({ requests });
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const upTo = (REQUESTS * kill) / (KILLS + 1);
+      while (asked.size < upTo && (await readBatch(clientOf(), id)).processing_status !== 'ended') await Bun.sleep(5);
+      await Bun.sleep(Math.floor(random() * 60));
+      if (isCanceled && kill === KILLS / 2) await clientOf().messages.batches.cancel(id);
+      turnpike.process.kill('SIGKILL');
+      await turnpike.process.exited;
+      turnpike = await spawnTurnpike(place);
+    }
+    let batch = await readBatch(clientOf(), id);
+    while (batch.processing_status !== 'ended') {
+      await Bun.sleep(20);
+      batch = await readBatch(clientOf(), id);
+    }
+    const results = await Array.fromAsync(await clientOf().messages.batches.results(id));
+    expect(results.map(({ custom_id }) => custom_id)).toEqual(requests.map(({ custom_id }) => custom_id));
+    const countOf = (type: string) => results.filter(({ result }) => result.type === type).length;
+    const { succeeded, errored, canceled, expired } = batch.request_counts;
+    expect({ succeeded, errored, canceled, expired }).toEqual({
+      succeeded: countOf('succeeded'),
+      errored: countOf('errored'),
+      canceled: countOf('canceled'),
+      expired: 0,
+    });
+    if (isCanceled) expect(canceled).toBeGreaterThan(0);
+    else
+      expect({ succeeded, errored }).toEqual({
+        succeeded: REQUESTS - errored,
+        errored: Math.ceil(REQUESTS / FAILS_EVERY),
+      });
 
-  const report = await untilHoldsEnd(turnpike);
-  expect(report).toMatchObject({ ok: true, faults: [] });
-  const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
-  const records = await readRecords(turnpike, caller.account);
-  const charged = records.filter(({ cost }) => (parseUsd(cost as string) ?? 0) > 0);
-  // Nothing else was charged than what a result tells, and no result twice.
-  expect(charged).toHaveLength(succeeded);
-  expect(held).toBe('0');
-  expect((parseUsd('50.00') ?? 0) - (parseUsd(balance as string) ?? 0)).toBe(succeeded * GOOD_COST);
-  await turnpike.stop();
-});
+    const report = await untilHoldsEnd(turnpike);
+    expect(report).toMatchObject({ ok: true, faults: [] });
+    const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
+    const records = await readRecords(turnpike, caller.account);
+    const charged = records.filter(({ cost }) => (parseUsd(cost as string) ?? 0) > 0);
+    // Nothing else was charged than what a result tells, and no result twice.
+    expect(charged).toHaveLength(succeeded);
+    expect(held).toBe('0');
+    expect((parseUsd('50.00') ?? 0) - (parseUsd(balance as string) ?? 0)).toBe(succeeded * GOOD_COST);
+    await turnpike.stop();
+  },
+);

@@ -13,7 +13,8 @@ const anthropicOf = (apiKey: string) => new Anthropic({ baseURL: world.url, apiK
 const openaiOf = (apiKey: string) => new OpenAI({ baseURL: `${world.url}/v1`, apiKey, maxRetries: 0 });
 
 type MessageRequest = Anthropic.Messages.BatchCreateParams.Request;
-const requestOf = (custom_id: string, members: Json = {}) => ({ custom_id, params: bodyOf(members) }) as unknown as MessageRequest;
+const requestOf = (custom_id: string, members: Json = {}) =>
+  ({ custom_id, params: bodyOf(members) }) as unknown as MessageRequest;
 
 async function untilEnded(client: Anthropic, id: string): Promise<Anthropic.Messages.MessageBatch> {
   for (;;) {
@@ -99,12 +100,18 @@ test('OpenAI’s SDK makes a batch of a file, and gets its results and errors as
   }
   expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 2, completed: 1, failed: 1 } });
   const linesOf = async (id: string | null | undefined) =>
-    (await (await files.content(id ?? '')).text()).trim().split('\n').map((line) => JSON.parse(line) as Json);
+    (await (await files.content(id ?? '')).text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Json);
   expect(await linesOf(batch.output_file_id)).toMatchObject([
     {
       custom_id: 'request-0',
       error: null,
-      response: { status_code: 200, body: { object: 'chat.completion', choices: [{ message: { content: 'Hello there, world!' } }] } },
+      response: {
+        status_code: 200,
+        body: { object: 'chat.completion', choices: [{ message: { content: 'Hello there, world!' } }] },
+      },
     },
   ]);
   expect(await linesOf(batch.error_file_id)).toMatchObject([
@@ -155,12 +162,12 @@ test('a batch is shown to its key only, and its files are not listed', async () 
     const stranger = anthropicOf(secret);
     expect(await Array.fromAsync(stranger.messages.batches.list())).toEqual([]);
     for (const asking of [
-      stranger.messages.batches.retrieve(made.id),
-      stranger.messages.batches.cancel(made.id),
-      stranger.messages.batches.delete(made.id),
-      stranger.get(`/v1/messages/batches/${made.id}/results`),
+      () => stranger.messages.batches.retrieve(made.id),
+      () => stranger.messages.batches.cancel(made.id),
+      () => stranger.messages.batches.delete(made.id),
+      () => stranger.get(`/v1/messages/batches/${made.id}/results`),
     ])
-      expect(await asking.catch(({ status }) => status)).toBe(404);
+      expect(await (asking() as Promise<unknown>).catch(({ status }) => status)).toBe(404);
   }
   expect((await openaiOf(caller.secret).batches.list()).data).toEqual([]);
   expect((await openaiOf(caller.secret).files.list()).data).toEqual([]);

@@ -21,7 +21,7 @@ export function writeBatch({ batches, batchResults }: MemoryTables, row: BatchRo
   }
 }
 
-export function batchReads({ batches, batchResults }: MemoryTables): BatchReads {
+export function batchReads({ batches, batchResults, claims }: MemoryTables): BatchReads {
   const byAge = (one: Pick<Batch, 'createdAtMs' | 'id'>, other: Pick<Batch, 'createdAtMs' | 'id'>) =>
     one.createdAtMs - other.createdAtMs || one.id - other.id;
   const resultsOf = (batchId: number) =>
@@ -47,6 +47,7 @@ export function batchReads({ batches, batchResults }: MemoryTables): BatchReads 
         .filter(({ status, dueAtMs }) => status === 'ended' && dueAtMs <= nowMs)
         .sort((one, other) => one.dueAtMs - other.dueAtMs)
         .slice(0, limit),
+    isBegun: async (keyId, claim) => claims.has(`${keyId} ${claim}`),
     async countResults(batchId) {
       const counts: Partial<ItemCounts> = {};
       for (const { outcome } of resultsOf(batchId)) counts[outcome] = (counts[outcome] ?? 0) + 1;

@@ -8,12 +8,12 @@ import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../..
 import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
+import { isBatchOutpaced, writeBatch } from './batches.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
 import { isDestinationOutpaced, writeEventRow } from './event-rows.ts';
 import { isExportOutpaced, writeExportRow } from './export-rows.ts';
-import { isBatchOutpaced, writeBatch } from './batches.ts';
 import { isFileOutpaced, writeFile } from './files.ts';
 import { writeIncident } from './incidents.ts';
 import { isOutpaced, writePaymentRow } from './payments.ts';

@@ -30,7 +30,7 @@ export function fileReads({ files }: MemoryTables): FileReads {
       return [...files.values()]
         .filter((file) => file.accountId === accountId && file.status === 'stored')
         .filter(({ dueAtMs, onlyKeyId }) => (dueAtMs ?? nowMs + 1) > nowMs && (onlyKeyId ?? keyId) === keyId)
-        .filter((file) => !HIDDEN_PURPOSES.includes(file.purpose))
+        .filter((file) => !HIDDEN_PURPOSES.some((hidden) => hidden === file.purpose))
         .filter((file) => purpose === null || file.purpose === purpose)
         .filter((file) => after === null || sign * byAge(file, after) > 0)
         .sort((one, other) => sign * byAge(one, other))
