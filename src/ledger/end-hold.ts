@@ -52,6 +52,7 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
+import { StagedRows } from './staged-rows.ts';
 import { assertAmount, assertRecord, emptyRecord, withoutItsEnd } from './usage-record.ts';
 
 const ENDED = { ok: false, reason: 'ended' } as const;
@@ -65,8 +66,9 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
   const hold = rows.hold(operation.requestId);
   if (hold !== undefined) {
     const payers = payersOf(rows, hold);
-    if (operation.kind !== 'settle' || operation.isAnswer !== true)
-      return endHold(rows, hold, operation.record, endedBy, payers);
+    if (operation.kind === 'release')
+      return intoReserve(rows, endHold(rows, hold, operation.record, endedBy, payers), operation, hold);
+    if (operation.isAnswer !== true) return endHold(rows, hold, operation.record, endedBy, payers);
     // Reverse failed attempts first: the returned money may pay for this answer.
     const { reversalsMax = NANO_MAX } = operation;
     const reversed = answerIdempotencyRecord(rows, hold, payers, reversalsMax);
@@ -94,6 +96,23 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
       payer: ending.record.payer,
       walletLeft: null,
     },
+  };
+}
+
+/** The reserve takes what the ended hold has let go, in the same decision. */
+function intoReserve(rows: Rows, ended: Effect, { reserve }: Release, { key, amount }: HoldRow): Effect {
+  const before = reserve === undefined ? undefined : rows.hold(reserve);
+  if (before === undefined || before.owner.node !== RESERVED.node || before.key !== key) return ended;
+  const staged = new StagedRows(rows);
+  staged.put(ended);
+  const more = Math.min(NANO_MAX, before.amount + amount);
+  const raised = extend(staged, { kind: 'extend', requestId: before.requestId, amount: more, checkpoint: null });
+  return {
+    ...ended,
+    accounts: [...(ended.accounts ?? []), ...(raised.accounts ?? [])],
+    key: raised.key,
+    people: [...(ended.people ?? []), ...(raised.people ?? [])],
+    reserve: raised.hold,
   };
 }
 

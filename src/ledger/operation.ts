@@ -235,6 +235,8 @@ export interface Release {
   kind: 'release';
   requestId: string;
   record: UsageRecord;
+  /** The reserve, of the same key, that gets what was held: the message is sent again. Absent: the meters get it. */
+  reserve?: string;
 }
 
 export interface Credit {

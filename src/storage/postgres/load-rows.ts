@@ -278,6 +278,7 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       found.holds.add(operation.requestId);
       found.endings.add(operation.requestId);
       if (operation.kind === 'settle' && operation.isAnswer === true) found.answered.add(operation.requestId);
+      if (operation.kind === 'release' && operation.reserve !== undefined) found.holds.add(operation.reserve);
       addPayer(found, operation.record);
       break;
     case 'extend':

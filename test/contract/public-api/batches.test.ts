@@ -207,3 +207,26 @@ test.each([
   expect(told).toContain(message);
   expect(await accountOf(caller)).toEqual({ balance: '10.00', held: '0' });
 });
+
+test('a request that is sent again takes its money from the same reserve, which others cannot spend in between', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '0.01' });
+  const client = anthropicOf(caller.secret);
+  const heldAt: number[] = [];
+  const note = async () => void heldAt.push(Number((await accountOf(caller)).held));
+  world.upstream.play(
+    async (answer, request) => {
+      await note();
+      await scripts.error(529, 'overloaded_error', 'Overloaded')(answer, request);
+    },
+    async (answer, request) => {
+      await note();
+      await scripts.good()(answer, request);
+    },
+  );
+  const made = await client.messages.batches.create({ requests: [requestOf('one')] });
+  await untilEnded(client, made.id);
+  expect(heldAt[0]).toBeGreaterThan(0);
+  expect(heldAt[1]).toBe(heldAt[0] as number);
+  expect(await accountOf(caller)).toEqual({ balance: '0.009745', held: '0' });
+});

@@ -415,7 +415,10 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
       const most = operation.reversalsMax ?? Number.POSITIVE_INFINITY;
       for (const failed of claim.failed) reverse(model, failed, most);
     }
-    return endHold(model, hold, record, kind);
+    const { amount, key } = hold;
+    const answer = endHold(model, hold, record, kind);
+    if (kind === 'release') returnToReserve(model, operation.reserve, key, amount);
+    return answer;
   }
   const ending = model.endings.get(requestId);
   if (ending === undefined || ['corrected', 'forgiven'].includes(ending.by)) return ENDED;
@@ -435,6 +438,12 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const changed = { outcome, cost, writtenOff, planPaid: ending.planPaid + planPaid, by: 'corrected' };
   model.endings.set(requestId, { ...ending, ...changed });
   return ENDED;
+}
+
+function returnToReserve(model: Model, from: string | undefined, key: number, amount: number): void {
+  const reserved = from === undefined ? undefined : model.holds.get(from);
+  if (from === undefined || reserved?.node !== RESERVES || reserved.key !== key) return;
+  extend(model, { kind: 'extend', requestId: from, amount: reserved.amount + amount, checkpoint: null });
 }
 
 function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expected {

@@ -258,7 +258,10 @@ export class World {
   #end(): Operation {
     const message = this.#message();
     const { requestId } = message;
-    if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
+    if (this.#draw(5) === 0) {
+      const reserve = this.#draw(2) === 0 ? {} : { reserve: this.#reserved().requestId };
+      return { kind: 'release', requestId, record: this.#record(message, 0), ...reserve };
+    }
     return this.#settlement(message);
   }
 
