@@ -17,6 +17,7 @@ const root = resolve(import.meta.dir, '..');
 const sources = join(root, 'console');
 const MAIN = 'main.tsx';
 const SIGN_IN = 'features/sign-in/form.ts';
+const FIRST = 'first-content.ts';
 const library = join(root, 'node_modules/@mantine');
 const shared = { target: 'browser', minify: true, throw: false } as const;
 
@@ -24,7 +25,7 @@ const shared = { target: 'browser', minify: true, throw: false } as const;
 export async function buildConsole(): Promise<Map<string, ConsoleFile>> {
   const built = await Bun.build({
     ...shared,
-    entrypoints: [join(sources, MAIN), join(sources, SIGN_IN)],
+    entrypoints: [MAIN, SIGN_IN, FIRST].map((name) => join(sources, name)),
     splitting: true,
     metafile: true,
     publicPath: '/console/',
@@ -137,6 +138,7 @@ function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'la
   return {
     main: main.map(placeOf),
     signIn: scriptsFor(SIGN_IN).map(placeOf),
+    first: scriptsFor(FIRST).map(placeOf),
     pages: Object.fromEntries(pages),
     openPaths: [...publicScreens, ...readingScreens].map(({ path }) => path),
     names,

@@ -5,9 +5,10 @@ import type { SignInShape } from '../src/admin-api/shapes.ts';
 /** The names of scripts, which bin/console-files.ts fills in. Numbers are places in `names`. */
 export interface EarlyScripts {
   names: readonly string[];
-  /** Those of main.tsx, which comes first, and of the sign-in form. */
+  /** Those of main.tsx, which comes first, of the sign-in form, and of the first content. */
   main: readonly number[];
   signIn: readonly number[];
+  first: readonly number[];
   /** By the path of each page, what it needs besides. */
   pages: Readonly<Record<string, readonly number[]>>;
   /** The paths of pages before sign-in. */
@@ -37,19 +38,44 @@ export function startEarly(isKnown: boolean): void {
   const path = location.pathname.replace(/^\/console\/?/, '/').replace(/(?<=.)\/$/, '');
   const isOpen = scripts.openPaths.includes(path);
   const me = isOpen ? null : ask(ME);
-  if (me === null || isKnown) startMain(path);
-  else void startSignedIn(me, options, path);
+  if (me === null) startMain(path);
+  else void startSignedIn(me, options, path, isKnown);
 }
 
-/** Begins with the form of the sign-in without a session. */
-async function startSignedIn(me: Promise<Response>, options: Promise<Response>, path: string): Promise<void> {
-  let isForm = false;
+/** Begins with the first content of the page; with the form of the sign-in, or its libraries, without a session. */
+async function startSignedIn(
+  me: Promise<Response>,
+  options: Promise<Response>,
+  path: string,
+  isKnown: boolean,
+): Promise<void> {
+  if (isKnown) preload(scripts.first);
+  let [isForm, isIn] = [false, false];
   try {
+    const { ok, status } = await (isKnown ? Promise.race([me, wait(FIRST_MS_MAX)]) : me);
+    isIn = ok;
     // The first page of the service may be one of the operator's.
-    isForm = (await me).status === 401 && !(path === '/' && (await hasLandingPage(options)));
+    isForm = status === 401 && !isKnown && !(path === '/' && (await hasLandingPage(options)));
   } catch {} // the page shows that the service is unreachable
-  if (isForm) await signIn(path);
-  else startMain(path);
+  if (isForm) return signIn(path);
+  if (isIn) await Promise.race([drawFirst(path), wait(FIRST_MS_MAX)]);
+  startMain(path);
+}
+
+/** The libraries would delay the answers over a slow line: they wait for the first content, but not long. */
+const FIRST_MS_MAX = 600;
+
+function wait(ms: number): Promise<Response> {
+  return new Promise((resolve) => setTimeout(() => resolve(Response.error()), ms));
+}
+
+async function drawFirst(path: string): Promise<void> {
+  const frame = document.querySelector('.early-page');
+  const [first = 0] = scripts.first;
+  try {
+    const { showFirst }: typeof import('./first-content.ts') = await import(addressOf(first));
+    if (frame !== null) await showFirst(path, frame, ask);
+  } catch {} // the page draws all of it
 }
 
 async function hasLandingPage(options: Promise<Response>): Promise<boolean> {

@@ -154,10 +154,28 @@ if (place !== null)
     </StrictMode>,
   );
 
-/** Removes the frame that index.html draws. */
+/** Removes the frame that index.html draws: what it shows already stays over the page until that has its own content, but not for long. */
 function Drawn() {
-  useLayoutEffect(() => document.querySelector('.early')?.remove(), []);
+  useLayoutEffect(() => {
+    const early = document.querySelector('.early');
+    const untilMs = performance.now() + COVERED_MS_MAX;
+    if (early?.querySelector('h1')) early.classList.add('early-cover');
+    early?.setAttribute('aria-hidden', 'true');
+    const look = () => {
+      const isCovered = early?.classList.contains('early-cover') && !isDrawn() && performance.now() < untilMs;
+      if (isCovered) requestAnimationFrame(look);
+      else early?.remove();
+    };
+    look();
+  }, []);
   return null;
+}
+
+const COVERED_MS_MAX = 1_000;
+
+function isDrawn(): boolean {
+  const root = document.getElementById('root');
+  return root?.querySelector('h1') != null && root.querySelector('[aria-busy="true"]') === null;
 }
 
 /** Leads to sign-in if the session has ended, or to the set-up of a second factor, instead of an error in each part of the page. */

@@ -10,7 +10,7 @@ import { formatId, type IdKind, newRequestId, parseId } from '../base/ids.ts';
 import { type Fault, formatFault } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, overloaded, TurnpikeError } from '../errors.ts';
-import { parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
+import { compressJson, parseJsonObject, readBounded, refuseCrossSite } from '../http/http.ts';
 import { scanJson } from '../wire/wire.ts';
 import { authenticate } from './authenticate.ts';
 import { CONSENT_PATH, refuseWithoutConsent } from './consent-state.ts';
@@ -155,6 +155,8 @@ export function makeAdminApp(dependencies: AdminDependencies): AdminApp {
     context.header('request-id', requestId);
     for (const cookie of context.get('cookies') ?? []) context.header('set-cookie', cookie, { append: true });
     if (!context.res.headers.has('cache-control')) context.header('cache-control', 'no-store'); // for balances, and the secret of a new key
+    // No GET has a secret in its answer, which its length could give away beside a parameter of the request.
+    context.res = await compressJson(context.req.raw, context.res);
   });
   app.use(async (context, next) => {
     if (OPEN.has(context.req.path)) {

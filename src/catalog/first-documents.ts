@@ -27,6 +27,7 @@ const OTHER_SANDBOX_MODELS: Readonly<Record<string, object>> = {
   'sandbox-moderation': { serves: 'moderation', price: { input: '1' } },
   'sandbox-image': { serves: 'images', price: { units: { per_image: '0.01' } } },
   'sandbox-speech': { serves: 'speech', price: { units: { per_million_characters: '15' } } },
+  'sandbox-transcription': { serves: 'transcription', price: { units: { per_hour: '0.36' } } },
 };
 
 /**

@@ -175,6 +175,10 @@ export const bounds = {
   upstreamVectorsBytesMax: 64 * 1024 * 1024, // of an answer with embeddings, which is read a few vectors at a time
   imagesPerRequestMax: 10, // as at OpenAI
   speechCharactersMax: 100_000, // OpenAI has 4,096, and servers for whole books have more
+  editedImagesMax: 16, // of one request, as at OpenAI
+  inlineImagesBytesMax: 20 * 1024 * 1024, // of images that Gemini's models edit
+  imageFileBytesMax: 50 * 1024 * 1024, // of an image that is edited, as at OpenAI
+  soundSecondsMax: 24 * 60 * 60, // of sound that is transcribed
   upstreamImagesBytesMax: 64 * 1024 * 1024, // of an answer with images
   upstreamErrorBytesMax: 64 * 1024,
   unusableAnswerBytesMax: 64 * 1024 * 1024, // of a stream that is read on for its counts alone
@@ -287,6 +291,8 @@ export const bounds = {
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
+  topReadMsMax: 400, // days whose totals were not read by then are not counted by top usage
+  topRowsLeast: 200_000, // that it counts in any case
   marginGroupsMax: 50_000,
   marginPartsMax: 5, // shown of an effect
   marginGroupHistoriesMax: 50, // other groups have no multiplier of their own in a margin's changes

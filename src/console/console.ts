@@ -4,19 +4,8 @@
 import { randomBytes } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { TurnpikeError } from '../errors.ts';
-import { securityHeaders } from '../http/http.ts';
+import { negotiateEncoding, securityHeaders } from '../http/http.ts';
 import { type BuiltFile, type BuiltFiles, openBuiltFiles } from './built-files.ts';
-
-/** The first offered encoding that the header accept-encoding accepts; null: not encoded. A weight of 0 refuses it. */
-export function negotiateEncoding(accepted: string | null, offered: readonly string[]): string | null {
-  const taken = new Set<string>();
-  for (const part of (accepted ?? '').split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-    const isRefused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-    if (name !== '' && !isRefused) taken.add(name);
-  }
-  return offered.find((name) => taken.has(name)) ?? null;
-}
 
 export const CONSOLE_PATH = '/console';
 
@@ -98,6 +87,7 @@ function contentSecurityPolicy(nonce: string, messagesAt: string | null): string
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
+    'media-src data:',
     "font-src 'self'",
     `connect-src 'self'${messagesAt === null ? '' : ` ${messagesAt}`}`,
     "form-action 'self'",

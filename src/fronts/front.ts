@@ -3,16 +3,34 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { JsonObject, JsonWeight, MemberSpan, NativeBody, Protocol, Unbounded, Units } from '../wire/wire.ts';
+import type {
+  JsonObject,
+  JsonWeight,
+  MeasuredForm,
+  MemberSpan,
+  NativeBody,
+  Protocol,
+  Unbounded,
+  Units,
+} from '../wire/wire.ts';
 import type { AnswerWriter } from './answer-stream.ts';
 import type { Origins } from './origins.ts';
 
 /** The operation of a path. `model` and `stream` are set where the path has them instead of the body. */
 export type Operation =
-  | { asks: 'message'; model?: string; stream?: boolean }
+  | { asks: 'message'; model?: string; stream?: boolean; form?: FormKind }
   | { asks: 'count'; model?: string }
   | { asks: 'models' }
   | { asks: 'model'; id: string };
+
+/** The body is a form instead of JSON. */
+export interface FormKind {
+  /** The name of the operation, which may share its front with others. */
+  name: string;
+  filesMax: number;
+  /** The content of its files, which decides what is measured. */
+  of: 'sound' | 'images';
+}
 
 export interface Front {
   /** Recorded with the message. */
@@ -32,6 +50,8 @@ export interface Front {
   weigh(body: JsonObject, weight: JsonWeight): void;
   /** Throws invalid_request (the message begins with the field's path) and feature_unavailable. */
   translate(body: JsonObject, asked: Asked): Translated;
+  /** As `translate`, for a form. Present if an operation takes one. */
+  translateForm?(form: MeasuredForm, kind: FormKind): Omit<Translated, 'native'>;
   /** The JSON of an error. */
   errorBody(error: TurnpikeError, requestId: string): string;
   /** The JSON of other answers, from those of the Messages protocol: a token count, a list of models, one model. */
@@ -71,6 +91,8 @@ export interface Translated {
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */
 export interface AnswerTranslator {
+  /** The content type of a whole answer; absent: JSON. */
+  readonly contentType?: string;
   /** Headers of a stream that is not one of events. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   /** For paths of errors. */

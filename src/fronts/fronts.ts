@@ -12,12 +12,13 @@ import { openAiError } from './openai-error.ts';
 import { rerank } from './rerank/rerank.ts';
 import { responses } from './responses/responses.ts';
 import { speech } from './speech/speech.ts';
+import { transcription } from './transcription/transcription.ts';
 
 export { AnswerStream } from './answer-stream.ts';
-export type { AnswerTranslator, Front, Operation, RequestHead } from './front.ts';
+export type { AnswerTranslator, FormKind, Front, Operation, RequestHead } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { withClientPaths } from './origins.ts';
-export { translateBody } from './translate-body.ts';
+export { type TranslatedBody, translateBody, translateForm } from './translate-body.ts';
 
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 const BATCH_FIELDS = new Set(['after', 'completion_window', 'endpoint', 'input_file_id', 'limit', 'metadata']);
@@ -33,6 +34,7 @@ const fronts: readonly Front[] = [
   moderations,
   images,
   speech,
+  transcription,
 ];
 
 /** The errors of OpenAI's files, which are no messages. */

@@ -1,29 +1,59 @@
 // Fronts of OpenAI's form whose requests are no messages: the request travels within a message without output, and the answer is
 // not translated.
 
-import type { JsonObject, Protocol, Unbounded, Units } from '../wire/wire.ts';
-import type { AnswerTranslator, Front } from './front.ts';
+import type { JsonObject, MeasuredForm, Protocol, Unbounded, Units } from '../wire/wire.ts';
+import type { AnswerTranslator, FormKind, Front } from './front.ts';
 import { openAiError } from './openai-error.ts';
 
 interface OtherUse {
   protocol: Protocol;
-  /** Canonical. */
-  paths: readonly string[];
+  /** Canonical, of requests in JSON; absent: none. */
+  paths?: readonly string[];
+  /** By their canonical paths; absent: none. */
+  forms?: ReadonlyMap<string, FormKind>;
   /** The fields that are read, and first parts of the path of an error. */
   fields: ReadonlySet<string>;
-  /** Throws invalid_request. */
-  convert(body: JsonObject): { message: JsonObject; units?: Units; unbounded?: Unbounded };
+  /** Throws invalid_request. Absent: no path takes JSON. */
+  convert?(body: JsonObject): Converted;
+  /** Throws invalid_request. Absent: no path takes a form. */
+  convertForm?(form: MeasuredForm, kind: FormKind): Converted;
 }
 
-export function frontOfUse({ protocol, paths, fields, convert }: OtherUse): Front {
+interface Converted {
+  message: JsonObject;
+  units?: Units;
+  unbounded?: Unbounded;
+  /** The content type of a whole answer; absent: JSON. */
+  contentType?: string;
+}
+
+export function frontOfUse({
+  protocol,
+  paths = [],
+  forms = new Map(),
+  fields,
+  convert = neverCalled,
+  convertForm,
+}: OtherUse): Front {
   return {
     protocol,
     hasOpenAiHeaders: true,
     keyHeader: null,
-    owns: (path) => paths.includes(path),
-    findOperation: (path) => (paths.includes(path) ? { asks: 'message' } : null),
+    owns: (path) => paths.includes(path) || forms.has(path),
+    findOperation(path) {
+      const form = forms.get(path);
+      if (form !== undefined) return { asks: 'message', form };
+      return paths.includes(path) ? { asks: 'message' } : null;
+    },
     weigh: () => {},
     translate: (body) => ({ ...convert(body), native: null, answer: UNTRANSLATED }),
+    ...(convertForm !== undefined && {
+      translateForm(form: MeasuredForm, kind: FormKind) {
+        const { contentType, ...converted } = convertForm(form, kind);
+        const answer = contentType === undefined ? UNTRANSLATED : { ...UNTRANSLATED, contentType };
+        return { ...converted, answer };
+      },
+    }),
     errorBody: (error) => JSON.stringify({ error: openAiError(error, fields) }),
   };
 }

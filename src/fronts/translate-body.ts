@@ -1,5 +1,6 @@
-// Reads the body of a front's request as a message, with the bounds of any other body.
+// Reads the body of a front's request, JSON or a form, as a message, with the bounds of any other body.
 
+import { assert } from '../base/assert.ts';
 import { TurnpikeError } from '../errors.ts';
 import { requireObject } from '../protocols/placed.ts';
 import {
@@ -7,6 +8,7 @@ import {
   isLong,
   type JsonObject,
   JsonWeight,
+  type MeasuredForm,
   type MessageRequest,
   makeMessageRequest,
   parseExactly,
@@ -16,7 +18,7 @@ import {
   scanJson,
   textOf,
 } from '../wire/wire.ts';
-import type { Asked, Front, Translated } from './front.ts';
+import type { Asked, FormKind, Front, Translated } from './front.ts';
 import { withClientPaths } from './origins.ts';
 import { requireWritable } from './require-writable.ts';
 
@@ -38,13 +40,27 @@ export async function translateBody(
   await pauseAfter(text);
   const body = parseBody(front, text, weight);
   await pauseAfter(text);
-  const { message, native, answer, units, unbounded } = front.translate(body, { ...asked, text, members });
+  const translated = front.translate(body, { ...asked, text, members });
   await pauseAfter(text);
-  if (isLong(text.length)) requireWritable(message, answer.origins);
+  if (isLong(text.length)) requireWritable(translated.message, translated.answer.origins);
   await pauseAfter(text);
+  return await requestOf(front, translated, readNamed(body));
+}
+
+/** Throws as `Front.translateForm`. */
+export async function translateForm(front: Front, form: MeasuredForm, kind: FormKind): Promise<TranslatedBody> {
+  assert(front.translateForm !== undefined, 'a front whose operation takes a form translates it');
+  const named = readNamed(Object.fromEntries(form.fields.map(({ name, value }) => [name, value])));
+  return await requestOf(front, { ...front.translateForm(form, kind), native: null }, named);
+}
+
+async function requestOf(
+  front: Front,
+  { message, native, answer, units, unbounded }: Translated,
+  named: ReturnType<typeof readNamed>,
+): Promise<TranslatedBody> {
   try {
     const request = await makeMessageRequest(message, front.protocol, native);
-    const named = readNamed(body);
     if (named !== null) request.named = named;
     if (units !== undefined) request.units = units;
     if (unbounded !== undefined) request.unbounded = unbounded;

@@ -517,6 +517,7 @@ function openMessage(gateway: Gateway, message: OpenMessage, request: MessageReq
     throw new TurnpikeError('internal', 'The client disconnected before the message was sent to the provider.');
   }
   const opened = openRoute(gateway, message, request);
+  request.form?.keepUntil(opened);
   const { pingIntervalMs } = gateway.waits ?? bounds;
   const relay = message.admitted.isStream ? new Relay(message, opened, pingIntervalMs) : null;
   opened.catch(() => {}); // the relay or the reply handles the error; this prevents an unhandled rejection before it does

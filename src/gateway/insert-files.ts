@@ -19,8 +19,9 @@ import {
 import type { ClientRequest } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 
-const MEMBER = '"file_id"';
-const ID_OF_OURS = /"file_id"\s*:\s*"file[-_][\dA-Za-z]{9}"/; // in a string, the quotes would be escaped
+/** The members with an id, of Gemini's protocol in either case. */
+const MEMBERS: readonly string[] = ['"file_id"', '"fileUri"', '"file_uri"'];
+const ID_OF_OURS = /"(?:file_id|fileUri|file_uri)"\s*:\s*"(?:files\/)?file[-_][\dA-Za-z]{9}"/; // in a string, the quotes would be escaped
 const BASE64_CHARACTERS_PER_BYTE = 4 / 3;
 
 /** A block or part with an id. */
@@ -38,7 +39,8 @@ export function insertFiles(
   text: string,
   bytesMax: number,
 ): string | Promise<string> {
-  if (gateway.files === undefined || !text.includes(MEMBER) || !ID_OF_OURS.test(text)) return text;
+  const hasMember = MEMBERS.some((member) => text.includes(member));
+  if (gateway.files === undefined || !hasMember || !ID_OF_OURS.test(text)) return text;
   const { account, key } = caller;
   const reader = { accountId: account.id, keyId: key.id, nowMs: gateway.clock.nowMs() };
   const grow = (bytes: number) => clientRequest.growBody(bytes, topOf(caller));
@@ -88,7 +90,7 @@ async function find(
   }
 }
 
-/** Where content is, in any protocol: messages, their content, results of tools, and items of Responses. */
+/** Where content is, in any protocol: messages, their content, results of tools, items of Responses, and Gemini's contents. */
 function findPlaces(body: JsonValue): Place[] {
   const found: Place[] = [];
   const visit = (list: JsonValue | undefined, path: string) => {
@@ -97,12 +99,10 @@ function findPlaces(body: JsonValue): Place[] {
       if (!isJsonObject(one)) continue;
       const place = placeOf(one, `${path}.${at}`);
       if (place !== null && parseFileId(place.id) !== null) found.push(place);
-      for (const name of ['content', 'output']) visit(one[name], `${path}.${at}.${name}`);
+      for (const name of ['content', 'output', 'parts']) visit(one[name], `${path}.${at}.${name}`);
     }
   };
-  const { messages, input } = objectOf(body);
-  visit(messages, 'messages');
-  visit(input, 'input');
+  for (const name of ['messages', 'input', 'contents']) visit(objectOf(body)[name], name);
   return found;
 }
 
@@ -139,8 +139,24 @@ function placeOf(part: JsonObject, path: string): Place | null {
       };
     }
     default:
-      return null;
+      return placeOfGemini(part, path);
   }
+}
+
+/** Its parts have no type. The content takes the place of the address. */
+function placeOfGemini(part: JsonObject, path: string): Place | null {
+  const member = 'file_data' in part ? 'file_data' : 'fileData';
+  const { fileUri, file_uri } = objectOf(part[member]);
+  const id = textOf(fileUri ?? file_uri).replace(/^files\//, '');
+  if (id === '') return null;
+  return {
+    id,
+    path: `${path}.${member}.${fileUri === undefined ? 'file_uri' : 'fileUri'}`,
+    put({ mediaType: mimeType, name: displayName }, content) {
+      delete part[member];
+      part['inlineData'] = { mimeType, displayName, data: content.toString('base64') };
+    },
+  };
 }
 
 /** Text is sent as text, because a document in base64 must be a PDF. */

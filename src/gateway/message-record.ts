@@ -198,9 +198,15 @@ export function billMessage({ attempt, admitted, coveredTokens, ending }: Billin
   return { ...usage, counts: { ...usage.counts, units: billUnits(units, attempt?.units ?? null) } };
 }
 
-/** The reported units, none more than the request may use; without a report, what the request may use. */
+/**
+ * The reported units, none more than the request may use; without a report, what the request may use. The length of a file of sound is what
+ * its head says, so more seconds may be reported.
+ */
 function billUnits(most: Units, reported: Units | null): Units {
-  const counts = unitEntries(most).map(([unit, count]) => [unit, Math.min(count, reported?.counts[unit] ?? count)]);
+  const counts = unitEntries(most).map(([unit, held]) => {
+    const credible = unit === 'seconds' ? bounds.soundSecondsMax : held;
+    return [unit, Math.min(credible, reported?.counts[unit] ?? held)];
+  });
   return unitsOf(Object.fromEntries(counts), reported?.image ?? most.image);
 }
 

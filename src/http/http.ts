@@ -1,6 +1,7 @@
 // The door of HTTP mechanics: sockets, limits, bodies, addresses, CORS, responses. Knows no routes, keys or messages.
 
 export { clientAddress, isOverTls } from './client-address.ts';
+export { compressJson, negotiateEncoding } from './compress-json.ts';
 export { allowOrigin, corsHeaders, preflightResponse, refuseCrossSite } from './cors.ts';
 export { type Exchanged, exchange } from './exchange.ts';
 export { LoopDelay } from './loop-delay.ts';

@@ -73,7 +73,9 @@ export async function readForm(
   const streams: BusboyFileStream[] = [];
   const writing: Promise<void>[] = [];
   let isOver = false;
-  const write = async (stream: BusboyFileStream, file: Omit<FormFile, 'content'>) => {
+  /** Writes one file after another: a piece of a later one says that the earlier ones were written. */
+  const write = async (stream: BusboyFileStream, file: Omit<FormFile, 'content'>, before?: Promise<void>) => {
+    await before;
     const content = await spool.create(owner);
     form.files.push({ ...file, content });
     if (isOver) return;
@@ -94,7 +96,7 @@ export async function readForm(
     })
     .on('file', (field, stream, name = '', _, mediaType) => {
       stream.on('error', (cause) => fail(wrongForm('body: is not a complete form', cause)));
-      const written = write(stream, { field, name, mediaType });
+      const written = write(stream, { field, name, mediaType }, writing.at(-1));
       written.catch(fail);
       streams.push(stream);
       writing.push(written);

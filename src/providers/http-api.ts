@@ -5,6 +5,7 @@ import { bounds } from '../config/config.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import { type JsonObject, OTHER_USES, type OtherUse, pauseAfter, type StreamEvent, tierOf } from '../wire/wire.ts';
 import { foldAnswer } from './compose-message.ts';
+import type { StreamedBody } from './form-body.ts';
 import { hideInFault, hideInReply, hiding } from './hide-credential.ts';
 import type { ModelPage, OfferedModel } from './offered-models.ts';
 import { NotJson, readObject, readUpstreamRequestId } from './parse-json.ts';
@@ -249,6 +250,18 @@ export function post(
   return api
     .sign({ url, headers: api.headers(attempt, accept), body }, provider)
     .then((headers) => fetchUpstream({ url, headers, body, signal, mapFault }));
+}
+
+/** The same for a form, which is read while it is sent. */
+export function postForm(
+  api: Api,
+  attempt: Attempt,
+  url: string,
+  body: StreamedBody,
+  accept: string,
+): Promise<Response> {
+  const { signal } = attempt;
+  return fetchUpstream({ url, headers: api.headers(attempt, accept), body, signal, mapFault: api.mapFault });
 }
 
 interface KeptHeaders extends Pick<Attempt, 'version' | 'betas'> {

@@ -1,8 +1,9 @@
-// Generation of images over OpenAI's POST /images/generations: the JSON of the provider, and its events, are relayed as they came.
+// Generation and edits of images over OpenAI's POST /images/generations and /images/edits: the JSON of the provider, and its events, are relayed as they came.
 
 import { bounds } from '../config/config.ts';
 import { countOf } from '../protocols/token-counts.ts';
 import {
+  type FormField,
   type JsonObject,
   type JsonValue,
   jsonObjects,
@@ -14,7 +15,8 @@ import {
   unitsOf,
 } from '../wire/wire.ts';
 import { hashUserId } from './conversation.ts';
-import { type Api, post } from './http-api.ts';
+import { formBody } from './form-body.ts';
+import { type Api, post, postForm } from './http-api.ts';
 import { otherReply, usageOf } from './other-reply.ts';
 import { parseObject, readText, readUpstreamRequestId } from './parse-json.ts';
 import { type Attempt, type ByteReply, type OtherReply, ProviderFault } from './provider.ts';
@@ -24,6 +26,7 @@ export interface ImagesRequest {
   prompt: string;
   count: number;
   isStream: boolean;
+  isEdit: boolean;
   /** As the client sent them. */
   fields: JsonObject;
 }
@@ -35,21 +38,31 @@ export function readImagesRequest({ request }: Pick<Attempt, 'request'>): Images
     prompt: textOf(jsonObjects(message?.['content'])[0]?.['text']),
     count: countOf(fields['n']) ?? 1,
     isStream: fields['stream'] === true,
+    isEdit: request.form !== undefined,
     fields,
   };
 }
 
-/** Throws ProviderFault. */
-export async function requestImages(api: Api, attempt: Attempt, url: string): Promise<OtherReply> {
+/** `urlOf` gives the address of a path. Throws ProviderFault. */
+export async function requestImages(api: Api, attempt: Attempt, urlOf: (path: string) => string): Promise<OtherReply> {
   const { prompt, isStream, fields } = readImagesRequest(attempt);
+  const { form } = attempt.request;
   const user = hashUserId(attempt.request.body);
-  const body = { model: attempt.upstreamModel, prompt, ...fields, ...(user !== null && { user }) };
-  const response = await post(api, attempt, url, JSON.stringify(body), isStream ? EVENT_STREAM : 'application/json');
+  const body: JsonObject = { model: attempt.upstreamModel, prompt, ...fields, ...(user !== null && { user }) };
+  const accept = isStream ? EVENT_STREAM : 'application/json';
+  const response =
+    form === undefined
+      ? await post(api, attempt, urlOf('/images/generations'), JSON.stringify(body), accept)
+      : await postForm(api, attempt, urlOf('/images/edits'), formBody(asFields(body), form.files), accept);
   if (isStream && isEventStream(response)) return await relayEvents(response, attempt);
   const { text, upstreamRequestId } = await readText(response, attempt.signal, bounds.upstreamImagesBytesMax);
   await pauseAfter(text);
   const value = parseObject(text, { what: 'a response', upstreamRequestId });
   return imagesReply(attempt, value, text, upstreamRequestId);
+}
+
+function asFields(body: JsonObject): FormField[] {
+  return Object.entries(body).map(([name, value]) => ({ name, value: String(value) }));
 }
 
 /** One image of an answer in OpenAI's form, in base64, or as a URL if the client asked for one. */
@@ -74,8 +87,9 @@ export function imagesReply(
   used.add(value, images);
   if (!request.isStream) return otherReply(attempt, text, used.usage, upstreamRequestId, used.units);
   const { data: _, ...rest } = value;
-  const events = images.map((image) => ({ type: COMPLETED, ...rest, ...image }));
-  const chunks = events.map((event) => encodeOwn(COMPLETED, JSON.stringify(event))).values();
+  const type = request.isEdit ? 'image_edit.completed' : 'image_generation.completed';
+  const events = images.map((image) => ({ type, ...rest, ...image }));
+  const chunks = events.map((event) => encodeOwn(type, JSON.stringify(event))).values();
   return {
     form: 'bytes',
     contentType: EVENT_STREAM,
@@ -85,15 +99,15 @@ export function imagesReply(
   };
 }
 
-const PARTIAL = 'image_generation.partial_image';
-const COMPLETED = 'image_generation.completed';
+const PARTIAL = /^image_(?:generation|edit)\.partial_image$/;
+const COMPLETED = /^image_(?:generation|edit)\.completed$/;
 const PARTIAL_TOKENS = 100; // src/fronts/images/image-tokens.ts has the source
 
 async function relayEvents(response: Response, attempt: Attempt): Promise<ByteReply> {
   const { count } = readImagesRequest(attempt);
   const used = new ImagesUsed(attempt);
   let missing = count;
-  const isLast = ({ type }: JsonObject) => type === COMPLETED && --missing === 0;
+  const isLast = ({ type }: JsonObject) => COMPLETED.test(textOf(type)) && --missing === 0;
   const events = await begin(readOwnEvents(response, attempt.signal, isLast));
   return {
     form: 'bytes',
@@ -106,8 +120,9 @@ async function relayEvents(response: Response, attempt: Attempt): Promise<ByteRe
 
 async function* relay(events: AsyncGenerator<OwnEvent, void>, used: ImagesUsed): AsyncGenerator<Uint8Array, void> {
   for await (const { value, bytes } of events) {
-    if (value['type'] === COMPLETED) used.add(value, [value]);
-    if (value['type'] === PARTIAL) used.addPartial();
+    const type = textOf(value['type']);
+    if (COMPLETED.test(type)) used.add(value, [value]);
+    if (PARTIAL.test(type)) used.addPartial();
     yield bytes;
   }
 }
@@ -117,7 +132,7 @@ class ImagesUsed {
   readonly #attempt: Attempt;
   #images = 0;
   #partialTokens = 0;
-  #tokens: { text: number; input: number; image: number } | null = null;
+  #tokens: { text: number; input: number; inputImage: number; image: number } | null = null;
   #image: string | null = null;
 
   constructor(attempt: Attempt) {
@@ -132,11 +147,13 @@ class ImagesUsed {
     const input = countOf(usage['input_tokens']);
     const output = countOf(usage['output_tokens']);
     if (output === null) return;
-    const texts = objectOf(usage['input_tokens_details'])['text_tokens'];
+    const { text_tokens: texts, image_tokens: given } = objectOf(usage['input_tokens_details']);
+    const inputImage = countOf(given) ?? 0;
     const { image_tokens: image, text_tokens: text } = objectOf(usage['output_tokens_details']);
-    const before = this.#tokens ?? { text: 0, input: 0, image: 0 };
+    const before = this.#tokens ?? { text: 0, input: 0, inputImage: 0, image: 0 };
     this.#tokens = {
-      input: before.input + (countOf(texts) ?? input ?? 0),
+      input: before.input + (countOf(texts) ?? Math.max(0, (input ?? 0) - inputImage)),
+      inputImage: before.inputImage + inputImage,
       image: before.image + (countOf(image) ?? output),
       text: before.text + (countOf(image) === null ? 0 : (countOf(text) ?? 0)),
     };
@@ -154,7 +171,10 @@ class ImagesUsed {
 
   get units(): Units {
     const images = { images: this.#images };
-    if (this.#tokens !== null) return unitsOf({ ...images, output_image_tokens: this.#tokens.image }, this.#image);
+    if (this.#tokens !== null) {
+      const { image, inputImage } = this.#tokens;
+      return unitsOf({ ...images, output_image_tokens: image, input_image_tokens: inputImage }, this.#image);
+    }
     if (this.#images > 0) return unitsOf(images, this.#image); // without a report, the most is billed
     return unitsOf({ ...images, output_image_tokens: this.#partialTokens }, this.#image);
   }

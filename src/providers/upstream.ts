@@ -3,6 +3,7 @@
 import { connect } from 'node:net';
 import { parseDigits, parseWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
+import type { StreamedBody } from './form-body.ts';
 import { ProviderFault } from './provider.ts';
 
 /** The fault of an error response. Pure. */
@@ -11,8 +12,8 @@ export type MapFault = (status: number, headers: Headers, bodyText: string, nowM
 export interface UpstreamCall {
   url: string;
   headers: Headers | Record<string, string>;
-  /** null sends a GET. */
-  body: string | null;
+  /** null sends a GET. Of a streamed body the content type and length are sent, too. */
+  body: string | StreamedBody | null;
   signal: AbortSignal;
   /** Absent: an answer of any status is returned. */
   mapFault?: MapFault;
@@ -60,16 +61,42 @@ export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
 }
 
 function send({ url, headers, body, signal }: UpstreamCall, keepalive: boolean): Promise<Response> {
+  const isStreamed = typeof body === 'object' && body !== null;
   const settings: BunFetchRequestInit & { timeout: false } = {
     method: body === null ? 'GET' : 'POST',
-    headers,
-    body,
+    headers: isStreamed ? withBody(headers, body) : headers,
+    body: isStreamed ? streamOf(body) : body,
     signal,
     keepalive,
     redirect: 'manual',
     timeout: false,
   };
   return fetch(url, settings);
+}
+
+function withBody(given: UpstreamCall['headers'], { contentType, bytes }: StreamedBody): Headers {
+  const headers = new Headers(given);
+  headers.set('content-type', contentType);
+  headers.set('content-length', String(bytes));
+  return headers;
+}
+
+/** Read no faster than it is sent. */
+function streamOf(body: StreamedBody): ReadableStream<Uint8Array> {
+  const pieces = body.read()[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await pieces.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** The fault of an answer that is not 2xx. */

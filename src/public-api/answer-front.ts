@@ -1,20 +1,26 @@
 // Serves a front: its requests reach the same gateway as messages, and replies are translated back.
 
 import { assert } from '../base/assert.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   type AnswerTranslator,
+  type FormKind,
   type Front,
   findFront,
   type Operation,
+  type TranslatedBody,
   translateBody,
+  translateForm,
   withClientPaths,
 } from '../fronts/fronts.ts';
 import type { ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
+import type { FormLimits } from '../http/http.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
-import { requireJson } from './require-json.ts';
+import { measureFile, sentFile } from './measure-file.ts';
+import { requireForm, requireJson } from './require-type.ts';
 
 /** May throw; `handlePublic` closes the exchange. */
 export async function answerFront(exchange: Exchange, front: Front, operation: Operation): Promise<EncodedReply> {
@@ -82,16 +88,41 @@ interface Reading {
 
 /** The gateway reads the body of an authenticated request as a message. */
 function readAs(exchange: Exchange, front: Front, operation: Operation): Reading {
-  requireJson(exchange.request.headers);
-  const clientRequest = exchange.open(async (received, change) => {
-    const { query, headers, requestId, receivedAtMs, dependencies } = exchange;
-    const asked = { operation, query, headers, requestId, receivedAtMs, clock: dependencies.clock };
-    const { request, answer } = await translateBody(front, received, asked, change);
+  const kind = operation.asks === 'message' ? (operation.form ?? null) : null;
+  const { query, headers, requestId, receivedAtMs, dependencies } = exchange;
+  const take = ({ request, answer }: TranslatedBody) => {
     reading.answer = answer;
     return request;
-  });
+  };
+  if (kind === null) requireJson(headers);
+  else requireForm(headers);
+  const clientRequest =
+    kind === null
+      ? exchange.open(async (received, change) => {
+          const asked = { operation, query, headers, requestId, receivedAtMs, clock: dependencies.clock };
+          return take(await translateBody(front, received, asked, change));
+        })
+      : exchange.open(async () => take(await translateSent(exchange, front, kind)), formLimits(exchange, kind));
   const reading: Reading = { clientRequest, answer: null };
   return reading;
+}
+
+function formLimits({ dependencies }: Exchange, { filesMax, of }: FormKind): FormLimits {
+  const { fileBytesMax } = dependencies.settings();
+  return { filesMax, fileBytesMax: of === 'images' ? Math.min(fileBytesMax, bounds.imageFileBytesMax) : fileBytesMax };
+}
+
+async function translateSent(exchange: Exchange, front: Front, kind: FormKind): Promise<TranslatedBody> {
+  const { fields, files } = exchange.form;
+  const measured = [];
+  for (const file of files) measured.push(await measureFile(file, kind.of));
+  const translated = await translateForm(front, { fields, files: measured }, kind);
+  translated.request.form = {
+    fields,
+    files: files.map(sentFile),
+    keepUntil: (settled) => exchange.keepFormUntil(settled),
+  };
+  return translated;
 }
 
 function inOwnPaths(thrown: unknown, { answer }: Reading): unknown {

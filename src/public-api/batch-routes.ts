@@ -23,7 +23,7 @@ import { baseOf } from './base-of.ts';
 import type { BatchEndpoints } from './dependencies.ts';
 import type { EncodedReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
-import { requireJson } from './require-json.ts';
+import { requireJson } from './require-type.ts';
 
 const SECOND_MS = 1_000;
 const BATCH_BODY_BYTES_MAX = 64 * 1024; // of one that names a file

@@ -86,7 +86,7 @@ export interface PublicDependencies {
   clock: Clock;
   settings(): Pick<
     Settings,
-    'vendorPrefixes' | 'errorStatuses' | 'bodyBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'
+    'vendorPrefixes' | 'errorStatuses' | 'bodyBytesMax' | 'fileBytesMax' | 'shedLoopDelayMs' | 'shedOpenMessages'
   >;
   trustedProxies: readonly AddressRange[];
   /** Whether reports need the client's address, which the runtime forgets when the client disconnects. */

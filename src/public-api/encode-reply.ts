@@ -15,6 +15,8 @@ export function encodeReply(reply: Reply, answer: AnswerTranslator | null): Enco
   if (typeof body === 'string') return { ...reply, body };
   if ('text' in body) {
     const { text, message } = body;
+    if (answer?.contentType !== undefined)
+      return { ...reply, headers: { ...reply.headers, 'content-type': answer.contentType }, body: text };
     if (answer === null || message === null) return { ...reply, body: text };
     return { ...reply, body: answer.message(exactBody({ text, body: message })) };
   }

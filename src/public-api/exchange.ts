@@ -1,5 +1,6 @@
 // One HTTP request to the public API and its connection: what it holds until it is answered.
 
+import { assert } from '../base/assert.ts';
 import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
@@ -36,6 +37,9 @@ export class Exchange {
   #clientRequest: PublicRequest | null = null;
   #address: string | null = null;
   #body: RequestBody | null = null;
+  #formLimits: FormLimits | null = null;
+  #form: Form | null = null;
+  #formInUse: Promise<unknown> | null = null;
   #isIdleChanged = false;
 
   constructor(
@@ -78,10 +82,11 @@ export class Exchange {
   }
 
   /**
-   * The request for the gateway, which reads its body by `parseBody`. Throws invalid_request, and draining and overloaded before
-   * anything is read.
+   * The request for the gateway, which reads its body by `parseBody`; with limits the body is a form, which `form` has from then on, until
+   * the exchange is closed. Throws invalid_request, and draining and overloaded before anything is read.
    */
-  open(parseBody: BodyParser = parseInTurns): PublicRequest {
+  open(parseBody: BodyParser = parseInTurns, formLimits: FormLimits | null = null): PublicRequest {
+    this.#formLimits = formLimits;
     const { connection, dependencies, front, request } = this;
     this.#body = new RequestBody(request, connection, dependencies.bodies);
     refuseWhileDraining(dependencies); // earlier requests continue, even if their bodies are still arriving
@@ -93,7 +98,24 @@ export class Exchange {
   }
 
   readBody(bytesMax: number, accountId: number): ReturnType<RequestBody['read']> {
+    if (this.#formLimits !== null) return this.#readForm(this.#formLimits, accountId);
     return (this.#body as RequestBody).read(bytesMax, accountId, this.times);
+  }
+
+  /** Resolves to nothing, because the form has its fields and files. */
+  async #readForm(limits: FormLimits, accountId: number): Promise<Uint8Array> {
+    this.#form = await this.readForm(limits, accountId);
+    return new Uint8Array(0);
+  }
+
+  get form(): Form {
+    assert(this.#form !== null, 'a form is used when it was read');
+    return this.#form;
+  }
+
+  /** Its files stay until this has settled, too. */
+  keepFormUntil(settled: Promise<unknown>): void {
+    this.#formInUse = settled;
   }
 
   /** As `readForm` of http. Called once, instead of `readBody`. */
@@ -125,6 +147,7 @@ export class Exchange {
   close(reply: Pick<EncodedReply, 'body' | 'requestInUse'> | null): void {
     const body = this.#body;
     if (body === null) return;
+    if (this.#form !== null) void removeAfter(this.#formInUse, this.#form); // never rejects
     const inUse = reply?.requestInUse;
     if (inUse === undefined) body.giveBack();
     else giveBackAfter(inUse, body);
@@ -162,6 +185,12 @@ export class Exchange {
     this.#address = address;
     return address;
   }
+}
+
+/** Never rejects: a start removes what is left. */
+async function removeAfter(inUse: Promise<unknown> | null, form: Form): Promise<void> {
+  await inUse?.catch(() => undefined);
+  await form[Symbol.asyncDispose]().catch(() => undefined);
 }
 
 function giveBackAfter(inUse: Promise<unknown>, body: RequestBody): void {

@@ -55,13 +55,13 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'see /v1/key and /v1/usage',
   },
   {
-    feature: 'Editing images is',
+    feature: 'Variations of images are',
     vendor: 'openai',
-    paths: ['/v1/images/edits', '/v1/images/variations'],
-    instead: 'use /v1/images/generations',
+    paths: ['/v1/images/variations'],
+    instead: 'use /v1/images/edits',
   },
   { feature: 'A list of voices is', vendor: 'openai', paths: ['/v1/audio/voices'], instead: 'see the provider’s own' },
-  { feature: 'Transcription is', vendor: 'openai', paths: ['/v1/audio'] },
+  { feature: 'Other use of sound is', vendor: 'openai', paths: ['/v1/audio'] },
   { feature: 'Video generation is', vendor: 'openai', paths: ['/v1/videos'] },
   { feature: 'Realtime is', vendor: 'openai', paths: ['/v1/realtime'] },
   {
@@ -227,7 +227,7 @@ export const NOT_OFFERED: readonly NotOffered[] = [
 const OFFERED: Readonly<Record<Vendor, string>> = {
   messages: 'POST /v1/messages and /v1/messages/count_tokens, and GET /v1/models',
   openai:
-    'POST /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/rerank and /v1/moderations, and GET /v1/models',
+    'POST /v1/chat/completions, /v1/responses, /v1/completions, /v1/embeddings, /v1/rerank, /v1/moderations, /v1/images/generations, /v1/audio/speech and /v1/audio/transcriptions, and GET /v1/models',
   gemini:
     'generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents of /v1beta/models/{model}, and GET /v1beta/models',
 };
@@ -249,8 +249,9 @@ const BASE_URLS: readonly [end: RegExp, protocol: Protocol | null, advice: strin
   [/\/completions$/, 'completions', withVersion('/completions')],
   [/\/responses$/, 'responses', withVersion('/responses')],
   [/\/embeddings$/, 'embeddings', withVersion('/embeddings')],
-  [/\/images\/generations$/, 'images', withVersion('/images/generations')],
+  [/\/images\/(?:generations|edits)$/, 'images', withVersion('/images/generations')],
   [/\/audio\/speech$/, 'speech', withVersion('/audio/speech')],
+  [/\/audio\/(?:transcriptions|translations)$/, 'transcription', withVersion('/audio/transcriptions')],
   [
     /:(?:generateContent|streamGenerateContent|countTokens)$/,
     'gemini',

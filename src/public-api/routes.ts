@@ -30,7 +30,7 @@ import type { MessageGateway } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
 import { deleteFile, getFile, getFileContent, listFiles, postFile } from './file-routes.ts';
-import { requireJson } from './require-json.ts';
+import { requireJson } from './require-type.ts';
 
 const MODELS_PATH = '/v1/models/';
 const USAGE_PATH = '/v1/usage/';

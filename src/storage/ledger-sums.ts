@@ -2,9 +2,10 @@
 // integers exactly, as bigints or texts.
 
 import { integerOf } from '../base/checked-number.ts';
+import { DAY_MS } from '../base/clock.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
-import { coarserTotals, type TotalsTable } from './rolled-totals.ts';
+import { coarserTotals, spanTotals, type TotalsTable } from './rolled-totals.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 
@@ -332,7 +333,18 @@ const unequalRolled = ({ name, columns }: TotalsTable) => {
   return `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${coarser}) missing
     UNION ALL SELECT day_ms FROM (${coarser} EXCEPT SELECT * FROM (${sums}) b) surplus`;
 };
-const UNEQUAL_ROLLED = `SELECT DISTINCT day_ms FROM (${coarserTotals.map(unequalRolled).join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
+/** The sums of the days of spans that are rolled up, against their totals by key. */
+const unequalSpans = ({ name, columns, days }: (typeof spanTotals)[number]) => {
+  const group = columns.filter((column) => column !== 'day_ms').join(', ');
+  const start = `day_ms - day_ms % ${days * DAY_MS}`;
+  const ofSpans = `(SELECT s.day_ms FROM rolled_spans s WHERE s.days = ${days})`;
+  const sums = `SELECT ${start} AS day_ms, ${group}, ${TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ')} FROM daily_totals
+    WHERE ${start} IN ${ofSpans} GROUP BY ${start}, ${group}`;
+  const coarser = `SELECT ${columns.join(', ')}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE day_ms IN ${ofSpans}`;
+  return `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${coarser}) missing
+    UNION ALL SELECT day_ms FROM (${coarser} EXCEPT SELECT * FROM (${sums}) b) surplus`;
+};
+const UNEQUAL_ROLLED = `SELECT DISTINCT day_ms FROM (${[...coarserTotals.map(unequalRolled), ...spanTotals.map(unequalSpans)].join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
 
 /** Compares each retained month with its entries, and the sum of everything with the balance (month 0). */
 function wrongMonthsText({ monthOfDay }: SumSyntax): string {

@@ -81,6 +81,9 @@ export const leftTables: readonly string[] = [
   'model_totals',
   'account_totals',
   'key_totals',
+  'rolled_spans',
+  'key_weeks',
+  'key_four_weeks',
 ];
 
 /** A snapshot of the tables to copy. */

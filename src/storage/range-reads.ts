@@ -13,7 +13,6 @@ import {
   gatherTotals,
   NO_FILTER,
   type RecordGrouping,
-  type TopParts,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,
@@ -23,7 +22,7 @@ import {
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
-import { type DayReads, groupColumns, groupingsOf, isApart, readTotal } from './totals-reads.ts';
+import { type DayReads, groupColumns, groupingsOf, isApart, readTotal, type TopDays } from './totals-reads.ts';
 import { detailPaths } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
@@ -195,7 +194,7 @@ export function exactTotals(
   { totalUsage, topUsage }: Pick<UsageStore, 'totalUsage' | 'topUsage'>,
   { readRange, topDays }: RangeReads,
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> {
-  return {
+  const exact: Pick<UsageStore, 'totalUsage' | 'topUsage'> = {
     async totalUsage(question) {
       if (question.isExact !== true) return totalUsage(question);
       const range = readRange(question, groupingsOf(question));
@@ -204,20 +203,23 @@ export function exactTotals(
     async topUsage(question) {
       if (question.isExact !== true) return topUsage(question);
       const groupings = ['account', 'key', 'model'] as const;
-      if (!isApart(question)) {
-        const range = readRange(question, groupings);
-        return { ...(await gatherTop(range.runs, question)), countedSinceMs: range.countedSinceMs() };
-      }
-      let whole: TopParts = { model: [], key: [], account: [] };
-      const range = readRange(question, groupings, (days) => {
+      let whole: TopDays | null = null;
+      const readWhole = (days: RangeQuestion) => {
         whole = topDays(days);
-        return [];
-      });
-      const edges: UsageTotal[][] = [];
-      for await (const run of range.runs) edges.push(run);
-      return { ...(await gatherTop(edges, question, whole)), countedSinceMs: range.countedSinceMs() };
+        return whole.runs;
+      };
+      const range = readRange(question, groupings, readWhole);
+      // Apart, edges are read first, and whole days only then.
+      const runs = isApart(question) ? await Array.fromAsync(range.runs) : range.runs;
+      const found = await gatherTop(runs, question, (whole as TopDays | null)?.apart);
+      const cutMs = (whole as TopDays | null)?.countedSinceMs() ?? 0;
+      // The edge before days that are not counted would leave a gap.
+      if (cutMs > 0 && (question.sinceMs ?? 0) % DAY_MS !== 0)
+        return { ...(await exact.topUsage({ ...question, sinceMs: cutMs })), countedSinceMs: cutMs };
+      return { ...found, countedSinceMs: Math.max(range.countedSinceMs(), cutMs) };
     },
   };
+  return exact;
 }
 
 function lastDayDropped(): TurnpikeError {

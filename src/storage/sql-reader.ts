@@ -16,6 +16,8 @@ export interface IndexRange {
     | 'model_totals'
     | 'account_totals'
     | 'key_totals'
+    | 'key_weeks'
+    | 'key_four_weeks'
     | 'accounts'
     | 'keys'
     | 'people'

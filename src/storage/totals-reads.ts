@@ -117,8 +117,8 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
 export interface DayReads {
   /** The first day with totals of the owner; null without one. */
   firstDay(owner: ScopeOwner): Promise<number | null>;
-  /** Totals of whole days for each list of what used most, of which each is in a table that is smaller than one for all. */
-  topDays(question: TopQuestion): TopParts;
+  /** Totals of whole days for the lists of what used most, the newest first, within a time. */
+  topDays(question: TopQuestion): TopDays;
   /** Totals of whole days by group, in runs. */
   readDays(
     question: TopQuestion & Pick<TotalsQuestion, 'tagName'>,
@@ -126,34 +126,82 @@ export interface DayReads {
   ): AsyncIterable<UsageTotal[]>;
 }
 
-/** `rowsMax` bounds the rows of one report, `runRows` those of one statement. */
+/** Totals for all lists, or apart: each list is in a table that is smaller than one for all. */
+export interface TopDays {
+  runs: AsyncIterable<UsageTotal[]> | UsageTotal[][];
+  apart: TopParts | null;
+  /** Once all were read. Earlier days are not counted; 0 if all are. */
+  countedSinceMs(): number;
+}
+
+/** Where a report ends that reads its newest days first: after the part during which its time is over, and enough rows were read. */
+interface Cut {
+  sinceMs: number;
+  msMax: number;
+}
+
+/** Rows of one report and of one statement; time and rows after which top usage ends. */
+interface TotalsLimits {
+  rowsMax: number;
+  runRows?: number;
+  topMsMax: number;
+  topRowsLeast: number;
+}
+
 export function totalsReads(
   on: SqlReader,
-  { rowsMax = bounds.totalsRowsMax, runRows }: { rowsMax?: number; runRows?: number } = {},
+  {
+    rowsMax = bounds.totalsRowsMax,
+    runRows,
+    topMsMax = bounds.topReadMsMax,
+    topRowsLeast = bounds.topRowsLeast,
+  }: Partial<TotalsLimits> = {},
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> & DayReads {
   const scopeOf = usageScopes(on);
-  const readScope = async function* (filter: ScopeFilter, question: Question): AsyncGenerator<UsageTotal[]> {
-    const left = { rows: rowsMax };
+  const readScope = async function* (
+    filter: ScopeFilter,
+    question: Question,
+    cut: Cut | null = null,
+  ): AsyncGenerator<UsageTotal[]> {
+    const startedAtMs = performance.now();
+    const bound = cut === null ? rowsMax : Number.MAX_SAFE_INTEGER;
+    const left = { rows: bound };
     const ofOne = { runRows: runRows ?? (isTagged(question) ? on.taggedRunRows : on.totalsRunRows), left };
     const owners = ownersOf(await scopeOf(filter));
-    const firstMs = startOfDay(question.sinceMs ?? 0);
+    const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
     const parts = await divideDays(on, columnsRead(question, owners[0] ?? null), firstMs, question.untilMs ?? LAST);
-    for (const owner of owners) for (const part of parts) yield* readRuns(on, owner, question, part, ofOne);
+    for (const part of cut === null ? parts : newestFirst(parts)) {
+      const isLate = cut !== null && bound - left.rows >= topRowsLeast && performance.now() - startedAtMs >= cut.msMax;
+      // Coarser totals are few, and are read in any case.
+      if (isLate && part.table === dailyTotals) {
+        cut.sinceMs = part.lastMs + 1;
+        return;
+      }
+      for (const owner of owners) yield* readRuns(on, owner, question, part, ofOne);
+    }
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
     readScope(question, { ...question, columns: columnsOf(groupings) });
-  const topDays = (question: TopQuestion): TopParts => ({
-    model: readDays(question, ['model']),
-    key: readDays(question, ['key']),
-    account: readDays(question, ['account']),
-  });
+  const topDays: DayReads['topDays'] = (question) => {
+    const cut: Cut = { sinceMs: 0, msMax: topMsMax };
+    const read = (columns: readonly Column[]) => readScope(question, { ...question, columns }, cut);
+    // These lists are of the same days as the keys, which have the most rows.
+    const readAfterKeys = async function* (columns: readonly Column[]) {
+      cut.msMax = Number.POSITIVE_INFINITY;
+      yield* read(columns);
+    };
+    const { all, key, account, model } = groupColumns;
+    const apart = { key: read(key), account: readAfterKeys(account), model: readAfterKeys(model) };
+    const lists = isApart(question) ? { runs: [], apart } : { runs: read(all), apart: null };
+    return { ...lists, countedSinceMs: () => cut.sinceMs };
+  };
   return {
     totalUsage: (question) =>
       gatherTotals(readScope(question, { ...question, columns: columnsOf(groupingsOf(question)) }), question),
-    topUsage: (question) =>
-      isApart(question)
-        ? gatherTop([], question, topDays(question))
-        : gatherTop(readScope(question, { ...question, columns: groupColumns.all }), question),
+    async topUsage(question) {
+      const { runs, apart, countedSinceMs } = topDays(question);
+      return { ...(await gatherTop(runs, question, apart)), countedSinceMs: countedSinceMs() };
+    },
     async firstDay(owner) {
       const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
       const first = await lastOfRun(on, owner, { table: dailyTotals, after, upTo: [LAST] }, 1);
@@ -162,6 +210,24 @@ export function totalsReads(
     readDays,
     topDays,
   };
+}
+
+/** Parts of the daily totals are divided: a day, then twice as many each time. */
+function newestFirst(parts: readonly DaysOfTable[]): DaysOfTable[] {
+  const divided: DaysOfTable[] = [];
+  for (const { table, firstMs, lastMs } of parts.toReversed()) {
+    let days = 1;
+    let endMs = lastMs;
+    while (table === dailyTotals) {
+      const startMs = startOfDay(Math.min(endMs, Date.now())) - (days - 1) * DAY_MS;
+      if (startMs <= firstMs) break;
+      divided.push({ table, firstMs: startMs, lastMs: endMs });
+      endMs = startMs - 1;
+      days *= 2;
+    }
+    divided.push({ table, firstMs, lastMs: endMs });
+  }
+  return divided;
 }
 
 /** Whether the lists of what used most are read apart: a filter would need a table that has the columns of all. */

@@ -1,6 +1,7 @@
 // A parsed message request. Keeps the client's text, so that a provider of the same protocol gets it byte for byte.
 
 import { TurnpikeError } from '../errors.ts';
+import type { SentForm } from './sent-form.ts';
 import type { Unbounded, Units } from './units.ts';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -90,6 +91,8 @@ export interface MessageRequest {
   units?: Units;
   /** Absent: none. */
   unbounded?: Unbounded;
+  /** The form that it came as, with files that providers are sent. Absent: it came as JSON. */
+  form?: SentForm;
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;

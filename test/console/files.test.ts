@@ -7,7 +7,7 @@ import { bundleConsole } from '../../bin/bundle-console.ts';
 import type { EarlyScripts } from '../../console/early-load.ts';
 import { publicScreens, readingScreens, screens } from '../../console/screens.ts';
 import type { Manifest } from '../../src/console/built-files.ts';
-import { negotiateEncoding } from '../../src/console/console.ts';
+import { negotiateEncoding } from '../../src/http/http.ts';
 import { sharedTurnpike } from '../support/shared-turnpike.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 

@@ -93,6 +93,27 @@ test.skipIf(chromium === null)('a stopped stream is billed and keeps the text re
   });
 });
 
+test.skipIf(chromium === null)(
+  'models for images and speech show images and play speech, with their cost',
+  async () => {
+    await using visitor = await ownerAtPlayground('sandbox-image');
+    const { page } = visitor;
+    const drawn = await ask(page, 'a red bicycle');
+    const image = drawn.getByRole('img', { name: 'Image 1' });
+    await image.waitFor();
+    expect(await image.evaluate((one: HTMLImageElement) => one.decode().then(() => one.naturalWidth))).toBe(1_024);
+    expect(await drawn.getByTestId('cost').getAttribute('title')).toBe('$0.01');
+    await visitor.goTo('/playground?model=sandbox-speech');
+    const spoken = await ask(page, 'Good morning!');
+    const sound = spoken.getByLabel('Speech');
+    const duration = () => sound.evaluate((one: HTMLAudioElement) => one.duration || 0);
+    while ((await duration()) === 0) await page.waitForTimeout(20);
+    expect(await duration()).toBeCloseTo(13 * 0.06, 2);
+    expect(await spoken.getByRole('button', { name: 'Code' }).count()).toBe(0);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
 test.skipIf(chromium === null)('a rejected message shows the error code and can be edited', async () => {
   await using visitor = await ownerAtPlayground('sandbox-error-529');
   const { page } = visitor;

@@ -185,7 +185,8 @@ export function walkerFor(page: Page, url: string): Walker {
       if (Date.now() > endMs) throw new Error(`${page.url()} does not become idle`);
       await Bun.sleep(20);
     }
-    await page.locator('.mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+    for (const unfinished of ['.early', '.mantine-Skeleton-root'])
+      await page.locator(unfinished).first().waitFor({ state: 'detached' });
     await waitForAnimations(page);
   };
   return {
@@ -236,12 +237,15 @@ export async function walkPages(
 ): Promise<string[]> {
   const walker = walkerFor(page, url);
   await page.addInitScript(shiftClock);
+  await page.addInitScript(keepFirstContent);
   const faults: string[] = [];
   const withoutShell = new Set<string>();
   for (const [at, { path, looks, isFollowed = false }] of stops.entries()) {
     const [first] = looks;
     if (first !== undefined) await takeLook(page, first);
-    await (isFollowed && at > 0 ? walker.follow(path) : walker.walkTo(path));
+    const isLoaded = !isFollowed || at === 0;
+    await (isLoaded ? walker.walkTo(path) : walker.follow(path));
+    const beside = isLoaded ? await page.evaluate(findBeside) : [];
     const found = await checkInLooks(page, walker, looks, async (look) => {
       const name = JSON.stringify(look);
       const withShell = !withoutShell.has(name);
@@ -255,7 +259,7 @@ export async function walkPages(
         ...(await check(path, look)),
       ];
     });
-    faults.push(...[...found, ...problems.splice(0)].map((fault) => `${path} as ${role}, ${fault}`));
+    faults.push(...[...found, ...beside, ...problems.splice(0)].map((fault) => `${path} as ${role}, ${fault}`));
   }
   return faults;
 }
@@ -267,4 +271,33 @@ export async function walkPages(
 function shiftClock(): void {
   const { now } = Date;
   Date.now = () => now() + 61 * 60_000;
+}
+
+interface FirstContent {
+  firstContent: Set<string>;
+}
+
+/** Runs in the page: keeps each text that is drawn before the page. */
+function keepFirstContent(): void {
+  const seen = new Set<string>();
+  Object.assign(globalThis, { firstContent: seen });
+  new MutationObserver(() => {
+    for (const one of document.querySelectorAll('.early-page :is(h1, p, th, td, dt, dd)')) seen.add(one.textContent);
+  }).observe(document, { childList: true, subtree: true });
+}
+
+/** Runs in the page: what the first content said beside the page, and answers that were requested in vain. */
+function findBeside(): string[] {
+  const { firstContent, turnpikeAnswers } = globalThis as unknown as FirstContent & {
+    turnpikeAnswers: Map<string, unknown>;
+  };
+  const bare = (text = '') => text.replace(/\s+/g, '');
+  const shown = bare(document.querySelector('#root')?.textContent ?? '');
+  const beside = [...firstContent].filter((text) => !shown.includes(bare(text)));
+  return [
+    ...beside.map((text) => `its first content says "${text}"`),
+    ...[...turnpikeAnswers.keys()]
+      .filter((one) => !/\/(?:me|sign-in)$/.test(one))
+      .map((address) => `it did not need ${address}`),
+  ];
 }

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config/config.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { totalsGroupings } from '../../src/reports/reports.ts';
-import { coarserTotals, DAYS_TO_ROLL_UP } from '../../src/storage/rolled-totals.ts';
+import { coarserTotals, DAYS_TO_ROLL_UP, spanTotals } from '../../src/storage/rolled-totals.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { allTotals } from '../support/everything.ts';
 import { makeRandom } from '../support/random.ts';
@@ -50,13 +50,13 @@ async function useDays(bench: Workbench, days: number): Promise<string[]> {
 /** Every report, over all days and over some. */
 async function answers({ bench }: Rolled): Promise<unknown[]> {
   const { usage } = bench.stores;
-  const firstMs = Math.floor(bench.clock.nowMs() / DAY_MS) * DAY_MS - 4 * DAY_MS;
+  const firstMs = Math.floor(bench.clock.nowMs() / DAY_MS) * DAY_MS - 40 * DAY_MS;
   const scopes = [{}, { account: bench.account }, { madeBy: 'tok_a' }];
   const filters = [{}, { model: 'big' }, { group: 'gold' }, { tag: { name: 'team', value: 'search' } }];
   const found: unknown[] = [];
   for (const scope of scopes)
     for (const filter of filters)
-      for (const days of [{}, { sinceMs: firstMs, untilMs: firstMs + 2 * DAY_MS }]) {
+      for (const days of [{}, { sinceMs: firstMs, untilMs: firstMs + 37 * DAY_MS }]) {
         const question = { ...allTotals, ...scope, ...filter, ...days, tagName: 'team' };
         for (const groupBy of totalsGroupings)
           for (const thenBy of [[], ['day']] as const)
@@ -76,24 +76,40 @@ async function expectSame(rolled: Rolled): Promise<number> {
   return days.length;
 }
 
-async function changeDays(rolled: Rolled): Promise<void> {
+/** Days of messages before and after two days without any, and the lengths of the spans that they complete. */
+interface Days {
+  before: number;
+  after: number;
+  spans: readonly string[];
+}
+
+async function changeDays(rolled: Rolled, of: Days): Promise<void> {
   const { bench, rollUp, run } = rolled;
-  const ids = await useDays(bench, 9);
+  const ids = await useDays(bench, of.before);
+  bench.clock.advance(2 * DAY_MS); // days without totals are part of a span, too
+  ids.push(...(await useDays(bench, of.after)));
   await run(
     `INSERT INTO tag_sets (account_id, id, month_ms, tags) VALUES (${bench.account}, 7, 0, '{"team":"search"}')`,
   );
   expect(await expectSame(rolled)).toBe(0);
   await rollUp();
   const days = await expectSame(rolled);
-  expect(days).toBeGreaterThanOrEqual(7);
+  expect(days).toBeGreaterThanOrEqual(of.before + of.after);
+  const spans = async () =>
+    (await run('SELECT days, day_ms FROM rolled_spans')).map((row) => `${row['days']} ${row['day_ms']}`);
+  const complete = await spans();
+  expect(new Set(complete.map((span) => span.split(' ')[0]))).toEqual(new Set(of.spans));
   // A refund in a closed day takes the day out, and later ones see it.
-  await ask(bench.stores.gate, { kind: 'refund', requestId: ids[8] as string, amount: 5, note: null });
+  const middle = ids[Math.floor(ids.length / 2)] as string;
+  await ask(bench.stores.gate, { kind: 'refund', requestId: middle, amount: 5, note: null });
+  expect((await spans()).length).toBe(complete.length - of.spans.length);
   expect(await expectSame(rolled)).toBe(days - 1);
   await rollUp();
   expect(await expectSame(rolled)).toBe(days);
+  expect((await spans()).toSorted()).toEqual(complete.toSorted());
   // So does one in a day that is rolled up for the second time, and messages go on meanwhile.
   const [, more] = await Promise.all([rollUp(), useDays(bench, 1)]);
-  await ask(bench.stores.gate, { kind: 'refund', requestId: ids[8] as string, amount: 5, note: null });
+  await ask(bench.stores.gate, { kind: 'refund', requestId: middle, amount: 5, note: null });
   await ask(bench.stores.gate, { kind: 'refund', requestId: more[0] as string, amount: 5, note: null });
   await expectSame(rolled);
   await rollUp();
@@ -109,12 +125,13 @@ test('reports are the same with coarser totals, during corrections of days that 
     run: async (text) => database.query(text).all() as Record<string, unknown>[],
     rollUp: async () => void (await maintain(bench.clock.nowMs(), AbortSignal.timeout(60_000))),
   };
-  await changeDays(rolled);
+  await changeDays(rolled, { before: 20, after: 40, spans: ['7', '28'] });
   expect(checkLedger(sums()).faults).toEqual([]);
-  for (const { name: table } of coarserTotals) {
-    database.run(`UPDATE ${table} SET cost = cost + 1 WHERE day_ms = (SELECT MIN(day_ms) FROM rolled_days)`);
+  for (const { name: table, days } of [...coarserTotals.map((one) => ({ ...one, days: 1 })), ...spanTotals]) {
+    const first = `(SELECT MIN(day_ms) FROM ${days === 1 ? 'rolled_days' : 'rolled_spans'} ${days === 1 ? '' : `WHERE days = ${days}`})`;
+    database.run(`UPDATE ${table} SET cost = cost + 1 WHERE day_ms = ${first}`);
     expect(checkLedger(sums()).faults).toEqual([expect.stringContaining('are not the sums of its daily totals')]);
-    database.run(`UPDATE ${table} SET cost = cost - 1 WHERE day_ms = (SELECT MIN(day_ms) FROM rolled_days)`);
+    database.run(`UPDATE ${table} SET cost = cost - 1 WHERE day_ms = ${first}`);
   }
 });
 
@@ -136,7 +153,8 @@ test.skipIf(cannotStartPostgres)(
         for (const { day_ms: day } of days) await runOn(url, `SELECT roll_up_day(${day})`);
       },
     };
-    await changeDays(rolled);
+    // PostgreSQL rolls up days that have ended by its own clock.
+    await changeDays(rolled, { before: 3, after: 7, spans: ['7'] });
     expect(checkLedger(await sums()).faults).toEqual([]);
     await changeDuringRollUp(rolled, url);
     expect(checkLedger(await sums()).faults).toEqual([]);

@@ -1,6 +1,8 @@
 // Statements that give a database the tables of before a version, for tests of earlier data. Rows stay, without what later columns
 // have. A new migration is undone here too.
 
+import { filled } from '../../src/storage/migrations/further-totals.ts';
+
 interface Undone {
   version: number;
   sqlite: string;
@@ -29,8 +31,17 @@ const BEFORE_GROUPS = 'day_ms, account_id, key_id, model, provider, person_id, t
 
 const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 
+const SPANS = dropTables('rolled_spans', 'key_weeks', 'key_four_weeks');
+
 /** The latest first. */
 const undone: readonly Undone[] = [
+  {
+    version: 34,
+    sqlite: `DROP TRIGGER day_taken_out; DROP TRIGGER day_rolled_up; ${SPANS}
+      CREATE TRIGGER day_rolled_up AFTER INSERT ON rolled_days BEGIN ${filled} END;`,
+    postgres: `DROP FUNCTION day_taken_out CASCADE; DROP FUNCTION span_rolled_up CASCADE; ${SPANS}
+      CREATE OR REPLACE FUNCTION day_rolled_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${filled} RETURN NULL; END $$;`,
+  },
   onBoth(33, dropTables('batches', 'batch_results')),
   onBoth(32, dropTables('saved_views')),
   {

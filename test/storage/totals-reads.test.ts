@@ -11,7 +11,7 @@ import { totalsReads as totalsReadsOn } from '../../src/storage/totals-reads.ts'
 import { failureOf } from '../money/ledger/workbench.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const totalsReads = (database: Database, limits?: { rowsMax: number; runRows: number }) =>
+const totalsReads = (database: Database, limits?: Parameters<typeof totalsReadsOn>[1]) =>
   totalsReadsOn(sqliteReader(database), limits);
 const everything = { account: null, key: null, madeBy: null, model: null, sinceMs: null, untilMs: null, limit: 100 };
 const directory = temporaryDirectory();
@@ -84,6 +84,19 @@ describe('totals in several runs', () => {
       expect(await failureOf(ask(totalsReads(database, { rowsMax: 9, runRows }), { madeBy: 'tok_a' }))).toMatchObject(
         refusal,
       );
+    }
+    database.close();
+  });
+
+  test('of what used most end with the days that were read in time, and say so', async () => {
+    const database = openForReading(path);
+    const until = { ...everything, untilMs: 4 * DAY_MS - 1 };
+    for (const filter of [{}, { model: 'a' }, { madeBy: 'tok_a' }]) {
+      const late = await totalsReads(database, { topMsMax: 0, topRowsLeast: 1 }).topUsage({ ...until, ...filter });
+      const ofLastDay = await totalsReads(database).topUsage({ ...until, ...filter, sinceMs: 3 * DAY_MS });
+      expect(ofLastDay.countedSinceMs).toBe(0);
+      expect(ofLastDay.whole.messages).toBeGreaterThan(0);
+      expect(late).toEqual({ ...ofLastDay, countedSinceMs: 3 * DAY_MS });
     }
     database.close();
   });

@@ -10,6 +10,8 @@ export interface RecordedRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
+  /** The body as it came. */
+  bytes: Buffer;
 }
 
 /** Ways to answer in a script. None throws after a disconnect: see `isGone`. */
@@ -128,9 +130,10 @@ function readRequests(socket: Socket, counts: Counts, answerRequest: Script): vo
       const end = headEnd + 4 + Number(headers['content-length'] ?? 0);
       if (received.length < end) return;
       const [method = '', path = ''] = first.split(' ');
-      const body = received.toString('utf8', headEnd + 4, end);
+      const bytes = Buffer.from(received.subarray(headEnd + 4, end));
+      const body = bytes.toString('utf8');
       received = received.subarray(end);
-      void Promise.resolve(answerRequest(openAnswer(socket, counts), { method, path, headers, body }));
+      void Promise.resolve(answerRequest(openAnswer(socket, counts), { method, path, headers, body, bytes }));
     }
   });
 }

@@ -29,7 +29,7 @@ const expiryLabels = {
 
 type KeyForm = UseFormReturnType<KeyValues>;
 
-const LISTED_MAX = 1_000;
+export const LISTED_MAX = 1_000;
 
 /** `accountGroups` are the groups of the account of the key; empty until the account is chosen. */
 export function KeyFields({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {

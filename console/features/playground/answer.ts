@@ -56,12 +56,13 @@ export function applyEvent(answer: Answer, event: Json): Answer {
   }
 }
 
-/** The blocks to send back. Omits unsigned thinking and incomplete tool calls, which providers reject. */
+/** The blocks to send back. Omits unsigned thinking, incomplete tool calls and media, which providers reject. */
 export function blocksToSend(answer: Answer): Block[] {
   return answer.blocks.filter(({ type, text, signature }, place) => {
     if (type === 'text') return textOf(text).trim() !== '';
     if (type === 'thinking') return textOf(signature) !== '';
     if (type === 'tool_use') return answer.inputTexts[place] === undefined;
+    if (type === 'image' || type === 'sound') return false; // of another model, which takes no conversation
     return answer.isComplete;
   });
 }

@@ -62,7 +62,9 @@ export function BlockView({ block, inputText, isLast, isMarkdown = false }: Bloc
         </Fold>
       );
     case 'image':
-      return <InlineImage block={block} />;
+      return <InlineImage block={block} isLarge={isMarkdown} />;
+    case 'sound':
+      return <Sound block={block} />;
     default:
       return (
         <Fold label={block.type} isOpen={false}>
@@ -106,10 +108,32 @@ function CallView({ name, text }: { name: string; text: string }) {
   );
 }
 
-/** Shows only images that the user added, as data URLs. */
-function InlineImage({ block }: { block: Block }) {
+/** Shows only images that the user added, or a model drew, as data URLs. */
+function InlineImage({ block, isLarge }: { block: Block; isLarge: boolean }) {
+  return (
+    <Image
+      src={dataUrlOf(block)}
+      alt="Image 1"
+      mah={isLarge ? 512 : 160}
+      w="auto"
+      maw="100%"
+      fit="contain"
+      radius="sm"
+      style={{ alignSelf: 'flex-start' }}
+    />
+  );
+}
+
+function Sound({ block }: { block: Block }) {
+  return (
+    // biome-ignore lint/a11y/useMediaCaption: its text is the message above
+    <audio controls src={dataUrlOf(block)} aria-label="Speech" style={{ width: '100%' }} />
+  );
+}
+
+function dataUrlOf(block: Block): string {
   const { media_type: type, data } = (block['source'] ?? {}) as { media_type?: string; data?: string };
-  return <Image src={`data:${type};base64,${data}`} alt={`Image ${1}`} mah={160} w="auto" fit="contain" radius="sm" />;
+  return `data:${type};base64,${data}`;
 }
 
 function textOfResult(content: unknown): string {

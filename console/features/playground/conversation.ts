@@ -1,7 +1,9 @@
 // The turns of a conversation and the streaming response: send, stop, retry, edit. In memory only.
 
 import { useEffect, useRef, useState } from 'react';
+import { loadPage } from '../../api.ts';
 import { type Answer, type Block, emptyAnswer } from './answer.ts';
+import type { MediaUse } from './media-models.ts';
 import { bodyOf, type PlaygroundSettings, type Turn } from './request.ts';
 import { MessageRejected, sendMessage } from './send-message.ts';
 
@@ -20,7 +22,12 @@ export interface Conversation {
   startOver: () => void;
 }
 
-export function useConversation(baseUrl: string, settings: PlaygroundSettings): Conversation {
+/** `use`: of a model that does not answer messages; null: it does. */
+export function useConversation(
+  baseUrl: string,
+  settings: PlaygroundSettings,
+  use: MediaUse | null = null,
+): Conversation {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [running, setRunning] = useState<Answer | null>(null);
   const [failure, setFailure] = useState<MessageRejected | null>(null);
@@ -37,7 +44,14 @@ export function useConversation(baseUrl: string, settings: PlaygroundSettings): 
     setFailure(null);
     setRunning(emptyAnswer);
     try {
-      const result = await sendMessage({ baseUrl, key, body, signal: controller.signal, onAnswer: setRunning });
+      const { signal } = controller;
+      const content = sent.findLast((turn) => turn.role === 'user')?.content ?? [];
+      const result =
+        use === null
+          ? await sendMessage({ baseUrl, key, body, signal, onAnswer: setRunning })
+          : await (await loadPage(() => import('./send-media.ts'))).sendMedia({
+              ...{ baseUrl, key, use, model: settings.model, content, signal },
+            });
       const isStopped = controller.signal.aborted;
       if (stopping.current === controller) setTurns([...sent, { role: 'assistant', ...result, isStopped, body }]);
     } catch (thrown) {

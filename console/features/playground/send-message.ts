@@ -11,7 +11,7 @@ interface Sending {
   onAnswer: (answer: Answer) => void;
 }
 
-interface Sent {
+export interface Sent {
   answer: Answer;
   /** Null if no response started. */
   requestId: string | null;
@@ -81,7 +81,7 @@ export async function callWithKey<Shape>(
   return response.status === 200 ? ((await response.json()) as Shape) : null;
 }
 
-async function post(url: string, key: string, body: object, signal: AbortSignal): Promise<Response> {
+export async function post(url: string, key: string, body: object, signal: AbortSignal): Promise<Response> {
   try {
     return await fetch(url, {
       method: 'POST',
@@ -104,7 +104,7 @@ function headersOf(key: string): Record<string, string> {
   };
 }
 
-async function readRejection(response: Response): Promise<MessageRejected> {
+export async function readRejection(response: Response): Promise<MessageRejected> {
   const error = parsedObject(await response.text().catch(() => ''))?.['error'];
   const { code, message } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   return new MessageRejected(

@@ -17,6 +17,7 @@ import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
 import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
 import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
+import { type MediaUse, useMediaModels } from './media-models.ts';
 import { ModelSelect } from './model-select.tsx';
 import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
 import { callWithKey, type MessageRejected } from './send-message.ts';
@@ -29,7 +30,8 @@ export function Playground() {
   const { values, set } = useFilters();
   const [changed, setChanged] = useState(defaultSettings);
   const [isOpen, drawer] = useDisclosure(false);
-  const models = usePlayableModels();
+  const media = useMediaModels();
+  const models = usePlayableModels(media);
   // The models are in the address, so that other pages can link here with one.
   const usual = useDefaultModel(models);
   const model = values['model'] ?? usual;
@@ -52,6 +54,7 @@ export function Playground() {
         settings={settings}
         secondModel={values['compare'] ?? ''}
         models={models}
+        media={media}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
         // The models of the key that the first message creates may have another default.
@@ -62,8 +65,8 @@ export function Playground() {
   );
 }
 
-/** The models of the key in use; without a key, the models that the user can see. */
-function usePlayableModels(): readonly string[] {
+/** The models of the key in use, and those that draw or speak, which it does not list; without a key, the models that the user can see. */
+function usePlayableModels(media: ReadonlyMap<string, MediaUse>): readonly string[] {
   const baseUrl = useBaseUrl();
   const me = useMe();
   const [key] = usePlaygroundKey();
@@ -74,7 +77,8 @@ function usePlayableModels(): readonly string[] {
       callWithKey<{ data: { id: string }[] }>(baseUrl, '/v1/models?limit=1000', key?.secret ?? '', signal),
     enabled: key !== null,
   });
-  return key !== null && ofKey.data != null ? ofKey.data.data.map(({ id }) => id) : visible;
+  if (key === null || ofKey.data == null) return visible;
+  return [...ofKey.data.data.map(({ id }) => id), ...visible.filter((name) => media.has(name))];
 }
 
 interface TalkProps {
@@ -82,16 +86,17 @@ interface TalkProps {
   /** Empty: no comparison. */
   secondModel: string;
   models: readonly string[];
+  media: ReadonlyMap<string, MediaUse>;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onSend: () => void;
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
-  const first = useConversation(baseUrl, settings);
-  const second = useConversation(baseUrl, { ...settings, model: secondModel });
+  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null);
+  const second = useConversation(baseUrl, { ...settings, model: secondModel }, media.get(secondModel) ?? null);
   const talks = secondModel === '' ? [first] : [first, second];
   const [prompts, setPrompts] = useTabState<readonly string[]>('playground-prompts', []);
   const [draft, setDraft] = useState(emptyDraft);
@@ -103,6 +108,7 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, k
   const content = contentOf(draft, calls);
   const toolFault = readTools(settings.tools).fault;
   const isReady = keySource.isReady && settings.model !== '' && toolFault === null;
+  const sent = [...first.turns, { role: 'user', content } as const];
   const withSecret = async (act: (secret: string) => void) => {
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
@@ -146,11 +152,7 @@ function Talk({ settings, secondModel, models, onModel, onSecondModel, onSend, k
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            <CodeButton
-              size="xs"
-              visibleFrom="xs"
-              body={bodyOf(settings, [...first.turns, { role: 'user', content }])}
-            />
+            {!media.has(settings.model) && <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />}
           </Composer>
         </Stack>
       </Box>

@@ -12,7 +12,7 @@ import { Money } from '../../parts/money.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
 import { splitTokens, type TokenCounts, tokensText } from '../../tokens.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Block } from './answer.ts';
 import { AnswerBlocks, BlockView } from './blocks.tsx';
 import { usePlaygroundKey } from './key-source.ts';
 import type { AnswerTurn, Turn, UserTurn } from './request.ts';
@@ -122,9 +122,14 @@ function AnswerFoot({ turn }: { turn: AnswerTurn }) {
         {facts.join(' · ')}
         <Cost requestId={turn.requestId} />
       </Hint>
-      <CodeButton body={turn.body} size="compact-xs" />
+      {!turn.answer.blocks.some(isMedia) && <CodeButton body={turn.body} size="compact-xs" />}
     </Group>
   );
+}
+
+/** The code of a request is that of messages. */
+function isMedia({ type }: Block): boolean {
+  return type === 'image' || type === 'sound';
 }
 
 type Counted = Pick<UsageShape, 'cost' | keyof TokenCounts>;

@@ -1,16 +1,18 @@
-// Generation of images in OpenAI's format.
+// Generation and edits of images in OpenAI's format.
 
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import {
   type JsonObject,
   type JsonValue,
+  type MeasuredForm,
   requireText,
   type Unbounded,
   type Units,
   unitsOf,
   wrongField,
 } from '../../wire/wire.ts';
+import { fieldsAsJson, fingerprint, plainName } from '../form-fields.ts';
 import { frontOfUse } from '../other-use.ts';
 import { imageTokensMost, PARTIAL_IMAGE_TOKENS } from './image-tokens.ts';
 
@@ -28,6 +30,7 @@ const isWord = (pattern: RegExp, words: string) => (value: JsonValue, path: stri
 /** Fields that providers are sent as they came, and what each may be. */
 const SENT: Readonly<Record<string, (value: JsonValue, path: string) => void>> = {
   background: isText,
+  input_fidelity: isWord(/^(?:high|low)$/, '"high" or "low"'),
   moderation: isText,
   output_compression: isUpTo(100),
   output_format: isText,
@@ -39,27 +42,39 @@ const SENT: Readonly<Record<string, (value: JsonValue, path: string) => void>> =
   style: isText,
 };
 /** The fields that are read, and first parts of the path of an error. */
-export const FIELDS: ReadonlySet<string> = new Set(['body', 'model', 'n', 'prompt', 'user', ...Object.keys(SENT)]);
+export const FIELDS: ReadonlySet<string> = new Set([
+  ...['body', 'image', 'markup', 'mask', 'model', 'n', 'prompt', 'user'],
+  ...Object.keys(SENT),
+]);
 
 export const images = frontOfUse({
   protocol: 'images',
   paths: ['/v1/images/generations'],
+  forms: new Map([['/v1/images/edits', { name: 'edits', filesMax: bounds.editedImagesMax + 2, of: 'images' }]]),
   fields: FIELDS,
-  convert: convertRequest,
+  convert: (body) => convertRequest(body, null),
+  convertForm: (form) => convertRequest(fieldsAsJson(form, KINDS), form),
 });
+
+const KINDS = { numbers: ['n', 'output_compression', 'partial_images'], flags: ['stream'] };
 
 /** OpenAI documents no bound of the text beside an image; more than this is not billed. */
 const TEXT_TOKENS_MAX = 1_024;
 
-function convertRequest(body: JsonObject): { message: JsonObject; units: Units; unbounded: Unbounded } {
+/** `form`: the images that are edited; null: none. */
+function convertRequest(
+  body: JsonObject,
+  form: MeasuredForm | null,
+): { message: JsonObject; units: Units; unbounded: Unbounded } {
   const { model = null, user = null } = body;
   const prompt = requireText(body['prompt'], 'prompt');
   if (prompt === '') throw wrongField('prompt', 'String should have at least 1 character');
   const count = readCount(body['n'] ?? null);
+  if (form !== null) checkFiles(form);
   const sent: JsonObject = { n: count };
   for (const [name, check] of Object.entries(SENT)) {
     const value = body[name] ?? null;
-    if (value === null) continue;
+    if (value === null || (form === null && name === 'input_fidelity')) continue;
     check(value, name);
     sent[name] = value;
   }
@@ -69,10 +84,23 @@ function convertRequest(body: JsonObject): { message: JsonObject; units: Units; 
       max_tokens: count * TEXT_TOKENS_MAX,
       messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
       images: sent,
+      ...(form !== null && { edits: fingerprint(form) }),
       ...(user !== null && { metadata: { user_id: requireText(user, 'user') } }),
     },
-    ...unitsMost(count, sent),
+    ...unitsMost(count, sent, form),
   };
+}
+
+function checkFiles({ files }: MeasuredForm): void {
+  const named = files.map(({ field }) => plainName(field));
+  const countOf = (name: string) => named.filter((one) => one === name).length;
+  if (countOf('image') === 0) throw wrongField('image', 'Field required');
+  if (countOf('image') > bounds.editedImagesMax)
+    throw wrongField('image', `List should have at most ${bounds.editedImagesMax} items`);
+  for (const name of ['mask', 'markup']) if (countOf(name) > 1) throw wrongField(name, 'must be sent once');
+  const other = named.find((name) => !['image', 'mask', 'markup'].includes(name));
+  if (other !== undefined) throw wrongField('body', 'has a file that is neither image, mask nor markup');
+  for (const { field, bytes } of files) if (bytes === 0) throw wrongField(plainName(field), 'must not be empty');
 }
 
 function readCount(value: JsonValue): number {
@@ -81,11 +109,19 @@ function readCount(value: JsonValue): number {
   throw wrongField('n', `Input should be an integer from 1 to ${bounds.imagesPerRequestMax}`);
 }
 
-function unitsMost(count: number, sent: JsonObject): { units: Units; unbounded: Unbounded } {
+/**
+ * The most tokens that an image has that is edited: of gpt-image-1, 65, 129 for each tile of 512 pixels with the short edge at 512, and 6,240 with
+ * high fidelity (https://platform.openai.com/docs/guides/image-generation, 30 November 2026), here with a ratio of 5 to 1; later models and
+ * Gemini's have fewer. Each of several results has them again.
+ */
+const INPUT_TOKENS = 7_000;
+
+function unitsMost(count: number, sent: JsonObject, form: MeasuredForm | null): { units: Units; unbounded: Unbounded } {
   const [size, quality] = [statedIn(sent, 'size'), statedIn(sent, 'quality')];
   const tokens = imageTokensMost({ size, quality });
   const partial = isWholeNumber(sent['partial_images']) ? sent['partial_images'] * PARTIAL_IMAGE_TOKENS : 0;
-  const counts = { images: count, output_image_tokens: count * ((tokens ?? 0) + partial) };
+  const input = form === null ? {} : { input_image_tokens: count * form.files.length * INPUT_TOKENS };
+  const counts = { images: count, output_image_tokens: count * ((tokens ?? 0) + partial), ...input };
   const image = [size, quality].filter((one) => one !== null).join(' ') || null;
   return {
     units: unitsOf(counts, image),

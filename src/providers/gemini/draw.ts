@@ -2,7 +2,15 @@
 
 import { bounds } from '../../config/config.ts';
 import { countOf } from '../../protocols/token-counts.ts';
-import { type JsonObject, jsonObjects, objectOf, parseImageSize, pauseAfter, textOf } from '../../wire/wire.ts';
+import {
+  type JsonObject,
+  jsonObjects,
+  objectOf,
+  parseImageSize,
+  pauseAfter,
+  type SentFile,
+  textOf,
+} from '../../wire/wire.ts';
 import { type Api, post } from '../http-api.ts';
 import { imageMember, imagesReply, readImagesRequest } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
@@ -12,7 +20,7 @@ import { type Attempt, type OtherReply, ProviderFault } from '../provider.ts';
 /** `url` gives the address of a method of the model. Throws ProviderFault. */
 export async function draw(api: Api, attempt: Attempt, url: (method: string) => string): Promise<OtherReply> {
   const isImagen = /(?:^|\/)imagen/.test(attempt.upstreamModel);
-  const body = isImagen ? imagenBody(attempt) : geminiBody(attempt);
+  const body = isImagen ? imagenBody(attempt) : await geminiBody(attempt);
   const address = url(isImagen ? 'predict' : 'generateContent');
   const response = await post(api, attempt, address, JSON.stringify(body), 'application/json');
   const { text, upstreamRequestId } = await readText(response, attempt.signal, bounds.upstreamImagesBytesMax);
@@ -35,13 +43,13 @@ const RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9',
 const IMAGEN_RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9'];
 const IMAGEN_COUNT_MAX = 4;
 
-function geminiBody(attempt: Attempt): JsonObject {
+async function geminiBody(attempt: Attempt): Promise<JsonObject> {
   const { prompt, count } = readImagesRequest(attempt);
   if (count > 1) refuseField('n', 'the provider of this model makes one image for each request');
   const { ratio, size } = readSize(attempt, RATIOS);
   const imageConfig = { ...(ratio !== null && { aspectRatio: ratio }), ...(size !== null && { imageSize: size }) };
   return {
-    contents: [{ role: 'user', parts: [{ text: prompt }] }],
+    contents: [{ role: 'user', parts: [...(await editedImages(attempt)), { text: prompt }] }],
     generationConfig: {
       responseModalities: ['IMAGE'],
       ...(Object.keys(imageConfig).length > 0 && { imageConfig }),
@@ -49,8 +57,30 @@ function geminiBody(attempt: Attempt): JsonObject {
   };
 }
 
+/** The images that are edited, whose size the provider bounds. Throws ProviderFault. */
+async function editedImages({ request }: Attempt): Promise<JsonObject[]> {
+  const files = request.form?.files ?? [];
+  const mask = files.find(({ field }) => !field.startsWith('image'));
+  if (mask !== undefined) refuseField(mask.field, 'the provider of this model has no masks');
+  if (files.reduce((sum, { bytes }) => sum + bytes, 0) > bounds.inlineImagesBytesMax)
+    refuseField('image', `the provider of this model takes at most ${bounds.inlineImagesBytesMax} bytes of images`);
+  const parts: JsonObject[] = [];
+  for (const file of files) {
+    const data = Buffer.concat(await Array.fromAsync(file.read())).toString('base64');
+    parts.push({ inlineData: { mimeType: typeOf(file), data } });
+  }
+  return parts;
+}
+
+function typeOf({ mediaType, name }: SentFile): string {
+  if (/^image\/[\w.+-]+$/.test(mediaType)) return mediaType;
+  const known = Bun.file(name).type;
+  return known.startsWith('image/') ? known : 'image/png';
+}
+
 function imagenBody(attempt: Attempt): JsonObject {
-  const { prompt, count } = readImagesRequest(attempt);
+  const { prompt, count, isEdit } = readImagesRequest(attempt);
+  if (isEdit) refuseField('image', 'the provider of this model edits no images');
   if (count > IMAGEN_COUNT_MAX) refuseField('n', `the provider of this model makes at most ${IMAGEN_COUNT_MAX} images`);
   const { ratio, size } = readSize(attempt, IMAGEN_RATIOS);
   const parameters = { ...(ratio !== null && { aspectRatio: ratio }), ...(size !== null && { sampleImageSize: size }) };
@@ -105,16 +135,18 @@ function refuseBlocked(value: JsonObject, upstreamRequestId: string | null): nev
 
 /** In the form of OpenAI's images; empty without counts. */
 function usageOf(usage: JsonObject): JsonObject {
+  const given = jsonObjects(usage['promptTokensDetails']).find(({ modality }) => modality === 'IMAGE');
   const [prompt, output] = [countOf(usage['promptTokenCount']), countOf(usage['candidatesTokenCount'])];
   if (prompt === null || output === null) return {};
   const details = jsonObjects(usage['candidatesTokensDetails']).find(({ modality }) => modality === 'IMAGE');
+  const inputImage = Math.min(prompt, countOf(given?.['tokenCount']) ?? 0);
   const image = Math.min(output, countOf(details?.['tokenCount']) ?? output);
   const text = output - image + (countOf(usage['thoughtsTokenCount']) ?? 0);
   return {
     input_tokens: prompt,
     output_tokens: image + text,
     total_tokens: prompt + image + text,
-    input_tokens_details: { text_tokens: prompt, image_tokens: 0 },
+    input_tokens_details: { text_tokens: prompt - inputImage, image_tokens: inputImage },
     output_tokens_details: { image_tokens: image, text_tokens: text },
   };
 }

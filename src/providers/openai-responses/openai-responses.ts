@@ -18,6 +18,7 @@ import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
+import { requestTranscription } from '../transcription.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, convertError, refusesReasoning } from './convert-chunk.ts';
 import {
   convertBody,
@@ -69,8 +70,9 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
 
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, api.url(attempt.provider, '/embeddings')),
-      images: (attempt) => requestImages(api, attempt, api.url(attempt.provider, '/images/generations')),
+      images: (attempt) => requestImages(api, attempt, (path) => api.url(attempt.provider, path)),
       speech: (attempt) => requestSpeech(api, attempt, api.url(attempt.provider, '/audio/speech')),
+      transcription: (attempt) => requestTranscription(api, attempt, (path) => api.url(attempt.provider, path)),
       moderation: (attempt) => requestModeration(api, attempt, api.url(attempt.provider, '/moderations')),
     },
 

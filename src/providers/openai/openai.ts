@@ -15,6 +15,7 @@ import type { EventConverter } from '../pull-stream.ts';
 import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
+import { requestTranscription } from '../transcription.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
@@ -62,8 +63,9 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     uses: {
       embeddings: (attempt) => requestEmbeddings(api, attempt, convertModelUrl(attempt, '/embeddings', choose)),
       rerank: (attempt) => requestRerank(api, attempt, convertModelUrl(attempt, '/rerank', choose)),
-      images: (attempt) => requestImages(api, attempt, convertModelUrl(attempt, '/images/generations', choose)),
+      images: (attempt) => requestImages(api, attempt, (path) => convertModelUrl(attempt, path, choose)),
       speech: (attempt) => requestSpeech(api, attempt, convertModelUrl(attempt, '/audio/speech', choose)),
+      transcription: (attempt) => requestTranscription(api, attempt, (path) => convertModelUrl(attempt, path, choose)),
       moderation: (attempt) => requestModeration(api, attempt, convertModelUrl(attempt, '/moderations', choose)),
     },
 

@@ -13,13 +13,14 @@ import { readSpeechRequest, soundReply } from '../speech.ts';
 const EDGE_PIXELS_MAX = 4_096;
 const SIZE_DEFAULT = '1024x1024';
 
-/** By the prompt and its place alone. */
+/** By the prompt, the images that are edited, and its place alone. */
 export async function drawImages(attempt: Attempt, requestId: string): Promise<OtherReply> {
   const { prompt, count, fields } = readImagesRequest(attempt);
   const { width, height, size } = readSize(textOf(fields['size']));
+  const edited = textOf(attempt.request.body['edits']);
   const data: JsonObject[] = [];
   for (let place = 0; place < count; place++) {
-    const hash = createHash('sha256').update(`${place} ${prompt}`).digest();
+    const hash = createHash('sha256').update(`${place} ${prompt}${edited}`).digest();
     const base64 = (await drawPng(width, height, hash)).toString('base64');
     data.push(imageMember(attempt, base64, 'image/png'));
   }

@@ -11,6 +11,7 @@ import { asBase64 } from '../read-vectors.ts';
 import { readRerankRequest, rerankReply } from '../rerank.ts';
 import { bytesOf, tokensOf } from './count-tokens.ts';
 import { drawImages, speak } from './media.ts';
+import { transcribe } from './transcribe.ts';
 
 const DIMENSIONS = 256;
 const FORBIDDEN = 'forbidden';
@@ -22,6 +23,7 @@ export const otherModelNames: readonly string[] = [
   'sandbox-moderation',
   'sandbox-image',
   'sandbox-speech',
+  'sandbox-transcription',
 ];
 
 export const sandboxUses: OtherUses = {
@@ -30,6 +32,7 @@ export const sandboxUses: OtherUses = {
   moderation: moderate,
   images: (attempt) => drawImages(attempt, requestIdOf(attempt)),
   speech: (attempt) => speak(attempt, requestIdOf(attempt)),
+  transcription: (attempt) => transcribe(attempt, requestIdOf(attempt)),
 };
 
 async function embed(attempt: Attempt): Promise<WholeReply> {

@@ -19,7 +19,8 @@ const created = Object.entries(TABLES)
   })
   .join('\n');
 
-const filled = Object.entries(TABLES)
+/** Statements that add up the untagged totals of the day `new`. */
+export const filled = Object.entries(TABLES)
   .map(
     ([table, key]) => `DELETE FROM ${table} WHERE day_ms = new.day_ms;
     INSERT INTO ${table} SELECT ${key}, SUM(messages), SUM(input_tokens), SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens),

@@ -24,6 +24,7 @@ import { refusalTables } from './refusals.ts';
 import { rolledTotals } from './rolled-totals.ts';
 import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
+import { spansOfTotals } from './spans-of-totals.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -234,6 +235,14 @@ const batches: Migration = {
   ...batchTables,
 };
 
+/** Only tables that earlier versions do not read, and triggers that fill them when these roll up a day. */
+const spans: Migration = {
+  version: 34,
+  name: 'spans of totals',
+  leastKnown: 20,
+  ...spansOfTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -259,6 +268,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   further,
   savedViews,
   batches,
+  spans,
 ];
 
 /** The version that this program creates and uses. */

@@ -16,8 +16,9 @@ export const SUMS = `messages bigint NOT NULL,
     costed_messages bigint NOT NULL,
     costed_revenue bigint NOT NULL`;
 
-const ADDED = `SUM(messages), SUM(input_tokens), SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost), SUM(written_off),
-        SUM(provider_cost), SUM(costed_messages), SUM(costed_revenue) FROM daily_totals WHERE day_ms = wanted`;
+export const ADDED_UP = `SUM(messages), SUM(input_tokens), SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost), SUM(written_off),
+        SUM(provider_cost), SUM(costed_messages), SUM(costed_revenue)`;
+const ADDED = `${ADDED_UP} FROM daily_totals WHERE day_ms = wanted`;
 
 const takesOut = (event: string) => `
   CREATE TRIGGER day_changed_by_${event.toLowerCase()} AFTER ${event} ON daily_totals

@@ -264,12 +264,12 @@ class CollectedNeeds {
 
 function addNeeds(found: CollectedNeeds, operation: Operation): void {
   if (TOLD.has(operation.kind)) found.told.push(operation);
+  if ('reserve' in operation && operation.reserve !== undefined) found.holds.add(operation.reserve); // of the same key
   switch (operation.kind) {
     case 'admit':
       if (found.leases === 'none') found.leases = 'read';
       found.holds.add(operation.requestId);
       found.endings.add(operation.requestId);
-      if (operation.reserve !== undefined) found.holds.add(operation.reserve); // of the same key
       if (operation.claim !== undefined) found.claims.push({ key: operation.key, name: operation.claim.name });
       addPayer(found, operation);
       break;
@@ -278,7 +278,6 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       found.holds.add(operation.requestId);
       found.endings.add(operation.requestId);
       if (operation.kind === 'settle' && operation.isAnswer === true) found.answered.add(operation.requestId);
-      if (operation.kind === 'release' && operation.reserve !== undefined) found.holds.add(operation.reserve);
       addPayer(found, operation.record);
       break;
     case 'extend':

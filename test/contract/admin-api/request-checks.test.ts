@@ -64,6 +64,27 @@ describe('every response', () => {
     ).toBe(401);
   });
 
+  test('to a GET is compressed if it is long JSON and the client accepts it, with the same content', async () => {
+    const get = (path: string, accepted: string) => {
+      const headers = { ...withToken, 'accept-encoding': accepted };
+      return installation.api.fetch(new Request(`http://127.0.0.1${path}`, { headers }), '192.0.2.7');
+    };
+    const texts = new Set<string>();
+    for (const [accepted, encoding] of [
+      ['gzip, br', 'gzip'],
+      ['identity', null],
+      ['gzip;q=0', null],
+    ] as const) {
+      const answer = await get('/api/v1/settings', accepted);
+      expect([accepted, answer.headers.get('content-encoding')]).toEqual([accepted, encoding]);
+      expect(answer.headers.get('vary')).toBe('accept-encoding');
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      texts.add(new TextDecoder().decode(encoding === null ? bytes : Bun.gunzipSync(bytes)));
+    }
+    expect(texts.size).toBe(1);
+    expect((await get('/api/v1/nothing', 'gzip')).headers.get('content-encoding')).toBeNull();
+  });
+
   test('forbids caching', async () => {
     expect((await send('/api/v1/accounts', { headers: withToken })).headers.get('cache-control')).toBe('no-store');
   });

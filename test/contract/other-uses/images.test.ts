@@ -1,4 +1,4 @@
-// POST /v1/images/generations: what providers are sent, what clients get, and what is held and charged.
+// POST /v1/images/generations and /v1/images/edits: what providers are sent, what clients get, and what is held and charged.
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
@@ -80,6 +80,7 @@ const world = await sharedWorld({
     'by-table': drawing({ units: { per_image: ROWS } }, 'draws'),
     flat: drawing({ units: { per_image: '0.04' } }, 'draws'),
     'by-tokens': drawing({ input: '5', units: { image_output: '40' } }, 'draws'),
+    'edits-by-tokens': drawing({ input: '5', units: { image_input: '8', image_output: '40' } }, 'draws'),
     ...Object.fromEntries(
       ['gemini', 'vertex'].flatMap((provider) =>
         ['gemini-3-pro-image', 'imagen-4'].map((model) => [
@@ -340,6 +341,166 @@ describe.each(['gemini', 'vertex'])('%s', (kind) => {
     expect(await expectError(chatCompletions, blocked, 'upstream_rejected', 'prompt')).toStartWith('prompt: ');
     await expectMoney(world, caller, [{ cost: '0' }, { cost: '0' }]);
   });
+});
+
+const edit = ({ secret }: Caller, parts: Readonly<Record<string, string | readonly Blob[]>>, headers: Json = {}) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: 'flat', prompt: 'a red bicycle', image: [PICTURE], ...parts }))
+    if (typeof value === 'string') form.append(name, value);
+    else for (const one of value) form.append(name, one);
+  return fetch(`${world.url}/v1/images/edits`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, ...(headers as Record<string, string>) },
+    body: form,
+  });
+};
+const PICTURE = new File([new Uint8Array(Buffer.from(SQUARE, 'base64'))], 'bicycle.png', { type: 'image/png' });
+const MASK = new File(['mask'], 'mask.png', { type: 'image/png' });
+const sentForm = async () => {
+  const { bytes, headers } = upstream.requests.at(-1) ?? {};
+  const form = await new Response(new Uint8Array(bytes ?? []), { headers: headers ?? {} }).formData();
+  const read = async (value: string | Blob) => (typeof value === 'string' ? value : await value.text());
+  return Promise.all([...form].map(async ([name, value]) => [name, await read(value)]));
+};
+
+test('an edit is sent as a form with its images in order, and billed like other images', async () => {
+  const caller = await world.makeKey();
+  const answer = imagesOf([{ b64_json: SQUARE }]);
+  upstream.play(answers(200, answer));
+  const fields = { n: '1', size: '1024x1024', quality: 'high', input_fidelity: 'high', background: 'opaque' };
+  const images = [PICTURE, new File(['second'], 'second.webp')];
+  const response = await edit(caller, {
+    ...fields,
+    image: [],
+    'image[]': images,
+    mask: [MASK],
+    other: 'x',
+    user: 'me',
+  });
+  expect(await response.json()).toEqual(answer);
+  expect(upstream.requests.at(-1)?.path).toBe('/v1/images/edits');
+  const sent = await sentForm();
+  const { user, ...texts } = Object.fromEntries(sent.filter(([name]) => !/^image|^mask/.test(name ?? '')));
+  expect(texts).toEqual({ model: 'drawer', prompt: 'a red bicycle', ...fields });
+  expect(user).not.toBe('me');
+  expect(sent.filter(([name]) => /^image|^mask/.test(name ?? ''))).toEqual([
+    ['image[]', await PICTURE.text()],
+    ['image[]', 'second'],
+    ['mask', 'mask'],
+  ]);
+  await expectMoney(world, caller, [{ endpoint: 'images', units: { images: 1 }, cost: '0.04' }]);
+});
+
+test('tokens of images that are edited are billed as they are reported, and never above their most', async () => {
+  const caller = await world.makeKey();
+  const usage = (image: number) => ({
+    input_tokens: 20 + image,
+    output_tokens: 100,
+    input_tokens_details: { text_tokens: 20, image_tokens: image },
+  });
+  const ask = async (image: number) => {
+    upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }], { usage: usage(image) })));
+    expect((await edit(caller, { model: 'edits-by-tokens', mask: [MASK] })).status).toBe(200);
+  };
+  await ask(800);
+  await ask(1e6);
+  upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }])));
+  expect((await edit(caller, { model: 'edits-by-tokens' })).status).toBe(200);
+  await expectMoney(world, caller, [
+    { units: { input_image_tokens: 7_000 } },
+    { units: { input_image_tokens: 14_000 } },
+    {
+      units: { images: 1, input_image_tokens: 800, output_image_tokens: 100 },
+      input_tokens: 20,
+      cost: String((20 * 5 + 800 * 8 + 100 * 40) / 1e6),
+    },
+  ]);
+});
+
+test('the most tokens of the images that are edited are held, for each result', async () => {
+  const held = (2 * 2 * 7_000 * 8 + 2 * 272 * 40) / 1e6;
+  const short = await world.makeKey({ credit: (held - 0.000001).toFixed(6) });
+  const before = upstream.requests.length;
+  const asked = { model: 'edits-by-tokens', n: '2', mask: [MASK], size: '1024x1024', quality: 'low' };
+  await expectError(chatCompletions, await edit(short, asked), 'insufficient_user_quota');
+  expect(upstream.requests).toHaveLength(before);
+  const enough = await world.makeKey({ credit: (held + 0.01).toFixed(6) });
+  upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }, { b64_json: SQUARE }])));
+  expect((await edit(enough, asked)).status).toBe(200);
+});
+
+test('events of an edit are relayed, and a provider without events is relayed as one', async () => {
+  const caller = await world.makeKey();
+  const events = [
+    { type: 'image_edit.partial_image', b64_json: SQUARE, partial_image_index: 0 },
+    { type: 'image_edit.completed', b64_json: SQUARE, size: '1024x1024' },
+  ];
+  upstream.play(streams(events));
+  const relayed = await (await edit(caller, { stream: 'true', partial_images: '1' })).text();
+  expect(relayed).toBe(events.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join(''));
+  upstream.play(answers(200, imagesOf([{ b64_json: SQUARE }])));
+  expect(await (await edit(caller, { stream: 'true' })).text()).toStartWith('event: image_edit.completed\n');
+  await expectMoney(world, caller, [{ cost: '0.04' }, { cost: '0.04' }]);
+});
+
+test.each<[string, Parameters<typeof edit>[1], string]>([
+  ['no image', { image: [] }, 'image'],
+  ['an empty image', { image: [new File([], 'a.png')] }, 'image'],
+  ['seventeen images', { image: Array.from({ length: 17 }, () => MASK) }, 'image'],
+  ['two masks', { mask: [MASK, MASK] }, 'mask'],
+  ['another file', { picture: [MASK] }, 'body'],
+  ['no prompt', { prompt: '' }, 'prompt'],
+  ['a number that is none', { n: 'two' }, 'n'],
+  ['a flag that is none', { stream: 'maybe' }, 'stream'],
+  ['another fidelity', { input_fidelity: 'best' }, 'input_fidelity'],
+])('an edit with %s is refused by the path of its field', async (_, parts, path) => {
+  const caller = await world.makeKey();
+  await expectError(chatCompletions, await edit(caller, parts), 'invalid_request', path);
+  await expectNoTrace(world, caller);
+});
+
+test('Gemini’s image models get the images before the prompt, and report their tokens', async () => {
+  const caller = await world.makeKey();
+  const usageMetadata = {
+    promptTokenCount: 270,
+    candidatesTokenCount: 1_290,
+    promptTokensDetails: [
+      { modality: 'TEXT', tokenCount: 12 },
+      { modality: 'IMAGE', tokenCount: 258 },
+    ],
+  };
+  const parts = [{ inlineData: { mimeType: 'image/png', data: SQUARE } }];
+  upstream.play(answers(200, { candidates: [{ content: { parts } }], usageMetadata }));
+  expect((await edit(caller, { model: 'gemini-3-pro-image-of-gemini' })).status).toBe(200);
+  expect(sent()['contents']).toEqual([
+    { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: SQUARE } }, { text: 'a red bicycle' }] },
+  ]);
+  const masked = await edit(caller, { model: 'gemini-3-pro-image-of-gemini', mask: [MASK] });
+  await expectError(chatCompletions, masked, 'upstream_rejected', 'mask');
+  const imagen = await edit(caller, { model: 'imagen-4-of-gemini' });
+  await expectError(chatCompletions, imagen, 'upstream_rejected', 'image');
+  await expectMoney(world, caller, [
+    { cost: '0' },
+    { cost: '0' },
+    {
+      units: { images: 1, input_image_tokens: 258, output_image_tokens: 1_290 },
+      input_tokens: 12,
+      cost: String((12 * 2 + 258 * 2 + 1_290 * 120) / 1e6),
+    },
+  ]);
+});
+
+test('the sandbox draws another image for another file, and a retry with its idempotency key gets the same', async () => {
+  const caller = await world.makeKey();
+  const ask = async (parts: Parameters<typeof edit>[1], headers: Json = {}) =>
+    (await edit(caller, { model: 'sandbox-image', size: '64x64', ...parts }, headers)).text();
+  const imageOf = (text: string) => (JSON.parse(text) as { data: [{ b64_json: string }] }).data[0].b64_json;
+  const once = { 'idempotency-key': 'edited' };
+  const first = await ask({}, once);
+  expect(await ask({}, once)).toBe(first);
+  expect(imageOf(await ask({ image: [MASK] }))).not.toBe(imageOf(first));
+  expect(await ask({ image: [MASK] }, once)).toContain('idempotency_mismatch');
+  await expectMoney(world, caller, [{ cost: '0.01' }, { cost: '0.01' }]);
 });
 
 test('an idempotency key is charged once, and its answer is repeated', async () => {

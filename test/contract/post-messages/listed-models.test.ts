@@ -13,11 +13,12 @@ const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 /** A server that answers for the models that it lists, and whose list changes. */
 const PULLED = ['qwen3:8b', 'hf.co/someone/Model-GGUF:Q4_K_M', 'named'];
 let pulled = PULLED;
-const serve: Script = (answer, { method, path, body }) => {
+const serve: Script = (answer, request) => {
+  const { method, path, body } = request;
   if (method === 'GET' && path.endsWith('/models'))
     return scripts.json(JSON.stringify({ object: 'list', data: pulled.map((id) => ({ id, object: 'model' })) }))(
       answer,
-      { method, path, headers: {}, body },
+      request,
     );
   const { model } = JSON.parse(body) as { model: string };
   const message = { role: 'assistant', content: `I am ${model}` };

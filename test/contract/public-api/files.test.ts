@@ -307,6 +307,25 @@ describe('in messages', () => {
     expect(refused).toMatchObject({ status: 400, code: 'invalid_request', param: 'messages.0.content.0.file.file_id' });
   });
 
+  test('Gemini’s clients name files by their ids', async () => {
+    const [t, d, i] = await Promise.all([text, pdf, png].map((file) => uploaded(caller.secret, file)));
+    const ask = (parts: Json[], method = 'generateContent') =>
+      fetch(`${world.url}/v1beta/models/plain:${method}`, {
+        method: 'POST',
+        headers: { 'x-goog-api-key': caller.secret, 'content-type': 'application/json' },
+        body: JSON.stringify({ contents: [{ role: 'user', parts }] }),
+      });
+    const fileData = (fileUri = '') => ({ fileData: { fileUri } });
+    const named = [fileData(t), { file_data: { file_uri: `files/${d}` } }, fileData(`files/${i}`)];
+    expect((await ask(named)).status).toBe(200);
+    expect(sent().messages[0]?.content).toEqual([textDocument, document, image]);
+    expect((await ask(named, 'countTokens')).status).toBe(200);
+    const missing = (await (await ask([fileData('file_000000000')])).json()) as { error: { message: string } };
+    expect(missing.error.message).toBe('contents.0.parts.0.fileData.fileUri: No such file');
+    const foreign = await ask([fileData('https://generativelanguage.googleapis.com/v1beta/files/file-123456789')]);
+    expect(foreign.status).toBe(400);
+  });
+
   test('what a file costs is held, and a request with files is as limited as any other', async () => {
     const poor = await world.makeKey({ credit: '0.01' });
     const id = await uploaded(poor.secret, new File(['word '.repeat(20_000)], 'long.txt'));

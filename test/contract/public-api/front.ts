@@ -31,6 +31,7 @@ export function openFront(
   const settings = {
     vendorPrefixes: ['vendor', 'anthropic'],
     errorStatuses: 'turnpike' as const,
+    fileBytesMax: 1_000_000,
     bodyBytesMax: 1_000_000,
     shedLoopDelayMs: 500,
     shedOpenMessages: 100,

@@ -220,6 +220,7 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
     shown.push({ name: 'token', text: made['token'] as string });
     await sendMessages(turnpike, key);
     await useFiles(turnpike, key);
+    await useForms(turnpike, key);
     await sendWrongKeys(turnpike);
     await failAtAdmin(turnpike, account);
     await usePeople(turnpike);
@@ -308,6 +309,33 @@ describe.each(['json', 'pretty'] as const)('with a log in %s', (format) => {
       await answer.text();
     }
     expect(await readFile(url, key)).toBe(await file.text());
+  }
+
+  /** Files of requests, whose names and content are the client's. */
+  async function useForms({ url }: TurnpikeProcess, key: string): Promise<void> {
+    const said = `please keep ${word('message')} to yourself`;
+    const head = Buffer.from(
+      'RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\x20\0\0\0\x20\0\0\x01\0\x08\0data\0\0\0\0',
+      'latin1',
+    );
+    const sound = new File([new Uint8Array(head), said.repeat(5_000)], `${word('message')}.wav`);
+    const send = async (path: string, members: Readonly<Record<string, string | File>>) => {
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ prompt: said, ...members })) form.append(name, value);
+      const answer = await fetch(`${url}/v1/${path}`, { method: 'POST', body: form, headers: { 'x-api-key': key } });
+      await outputs.keepAnswer(path, answer);
+      return answer.status;
+    };
+    const heard = { model: 'sandbox-transcription', file: sound };
+    const transcribe = (members: Readonly<Record<string, string | File>>) =>
+      send('audio/transcriptions', { ...heard, ...members });
+    expect(await transcribe({})).toBe(200);
+    expect(await transcribe({ response_format: said })).toBe(400);
+    expect(await transcribe({ temperature: said })).toBe(400);
+    expect(await transcribe({ file: new File([said], `${word('message')}.txt`) })).toBe(400);
+    expect(await transcribe({ model: 'sandbox-image' })).toBe(400);
+    expect(await send('images/edits', { model: 'sandbox-image', size: '8x8', image: sound })).toBe(200);
+    expect(await send('images/edits', { model: 'sandbox-image', n: said, image: sound })).toBe(400);
   }
 
   async function readFile(url: string, key: string): Promise<string> {

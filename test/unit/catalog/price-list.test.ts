@@ -118,12 +118,13 @@ describe('the price list', () => {
   test('has no free model, and no output price below the input price', () => {
     for (const { serves, price } of priced.values())
       for (const rates of ratesOf(price)) {
-        // Speech by characters has no price for tokens.
+        // Speech by characters and transcription by hours have no price for tokens.
         const ofUnits = Object.values(price.units?.rates ?? {});
         const ofTokens =
           ofUnits.length > 0 && rates.input === 0n ? [] : Object.values({ ...rates, output: rates.input });
         for (const rate of [...ofTokens, ...ofUnits]) expect(rate).toBeGreaterThan(0n);
-        if (serves === 'messages') expect(rates.output).toBeGreaterThanOrEqual(rates.input);
+        const hasText = serves === 'messages' || (serves === 'transcription' && rates.input > 0n);
+        if (hasText) expect(rates.output).toBeGreaterThanOrEqual(rates.input);
         else expect(rates.output).toBe(0n);
       }
   });

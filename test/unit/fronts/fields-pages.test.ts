@@ -13,6 +13,7 @@ import { FIELDS as moderationsFields } from '../../../src/fronts/moderations/mod
 import { FIELDS as rerankFields } from '../../../src/fronts/rerank/rerank.ts';
 import { FIELDS as responseFields } from '../../../src/fronts/responses/response-fields.ts';
 import { FIELDS as speechFields } from '../../../src/fronts/speech/speech.ts';
+import { FIELDS as transcriptionFields } from '../../../src/fronts/transcription/transcription.ts';
 import { rootDirectory } from '../../check.ts';
 import { drivers } from '../providers/conformance/drivers.ts';
 import { ask, attemptOf, json } from '../providers/conformance/exchange.ts';
@@ -53,6 +54,7 @@ test.each([
   ['moderations', moderationsFields],
   ['images', imagesFields],
   ['speech', speechFields],
+  ['transcription', transcriptionFields],
 ])('the fields of %s are those of the table', (page, fields) => {
   const listed = rowsOf(readPage(page), 'field |').flatMap(([field = '']) => namesIn(field));
   expect(listed.sort()).toEqual([...fields].filter((field) => field !== 'body').sort());

@@ -43,6 +43,29 @@ const failureOf = (reading: Promise<unknown>) =>
     (failure) => `${failure.code} ${failure.message}`,
   );
 
+test('files are read in the order of the body, even if a later one could be stored before an earlier one', async () => {
+  const slow = { create: spool.create.bind(spool) };
+  const form = new FormData();
+  const contents = [100, 70_000, 3].map((length) => crypto.getRandomValues(new Uint8Array(length)));
+  for (const bytes of contents) form.append('file', new File([bytes], `${bytes.length}`));
+  const sent = new Response(form);
+  const body = await sent.clone().bytes();
+  let creating = 0;
+  const create: Spool['create'] = async (owner) => {
+    const isFirst = creating++ === 0;
+    for (let turn = 0; isFirst && turn < 20; turn++) await new Promise(setImmediate); // the others would overtake it
+    return slow.create(owner);
+  };
+  const receive = async (accept: (piece: Uint8Array) => Promise<void>) => {
+    for (let at = 0; at < body.length; at += 50) await accept(Uint8Array.from(body.subarray(at, at + 50)));
+  };
+  const options = { spool: { create } as Spool, owner: 1, limits: { ...limits, filesMax: 3 } };
+  await using read = await readForm(sent.headers.get('content-type'), receive, options);
+  expect(read.files.map(({ name }) => name)).toEqual(['100', '70000', '3']);
+  for (const [at, { content }] of read.files.entries())
+    expect(Buffer.concat(await Array.fromAsync(content.read()))).toEqual(Buffer.from(contents[at] ?? []));
+});
+
 test('fields and files are read, whatever the pieces of the body, and files are encrypted until they are removed', async () => {
   for (const length of [0, 1, 64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 3 * 64 * 1024, 300_000])
     for (const pieceBytes of [length < 10_000 ? 7 : 777, 65_536, 1_000_000]) {

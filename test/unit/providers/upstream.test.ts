@@ -1,6 +1,7 @@
 // The only module that calls fetch: what it retries, what it refuses, and how failures are distinguished.
 
 import { expect, test } from 'bun:test';
+import { type AddressInfo, createServer } from 'node:net';
 import { readJson } from '../../../src/providers/parse-json.ts';
 import { cancelBody, fetchUpstream, readBounded } from '../../../src/providers/upstream.ts';
 import { startFaultUpstream, type Wire } from '../../support/fault-upstream.ts';
@@ -148,4 +149,60 @@ test.each<[string, (wire: Wire, good: string) => void | Promise<void>]>([
     await Bun.sleep(answer === 'answer 1' ? 0 : 40); // once before and once after the unsolicited response has arrived
   }
   expect(upstream.requests).toHaveLength(3);
+});
+
+const MEGABYTE = new Uint8Array(1024 * 1024);
+/** A body of so many megabytes, and how many of them were read. */
+function streamed(count: number) {
+  const reads: number[] = [];
+  const body = {
+    contentType: 'multipart/form-data; boundary=b',
+    bytes: count * MEGABYTE.length,
+    async *read() {
+      const read = reads.push(0) - 1;
+      for (let at = 0; at < count; at++) {
+        reads[read] = at + 1;
+        yield MEGABYTE;
+      }
+    },
+  };
+  return { body, reads };
+}
+
+test('a streamed body is sent with its type and length, and again on a new connection', async () => {
+  await using upstream = await startScriptedUpstream(scripts.message(), scripts.resetBeforeHead(), scripts.message());
+  await (await fetchUpstream(call(upstream.url))).text();
+  const { body, reads } = streamed(2);
+  expect((await fetchUpstream({ ...call(upstream.url), body })).status).toBe(200);
+  expect(reads).toEqual([2, 2]);
+  const { headers, bytes } = upstream.requests.at(-1) ?? {};
+  expect(headers).toMatchObject({
+    'content-type': body.contentType,
+    'content-length': String(body.bytes),
+    'x-api-key': 'k',
+  });
+  expect(bytes?.length).toBe(body.bytes);
+});
+
+test('a streamed body is read no further than a provider takes it, and not to its end after an abort', async () => {
+  const leaving = new AbortController();
+  const { body, reads } = streamed(512);
+  let taken = 0;
+  let ahead = 0;
+  const server = createServer((socket) => {
+    socket
+      .on('error', () => undefined)
+      .on('data', ({ length }) => {
+        taken += length / MEGABYTE.length;
+        ahead = Math.max(ahead, (reads[0] ?? 0) - taken);
+        if (taken > 64) leaving.abort();
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const sending = fetchUpstream({ ...call(`http://127.0.0.1:${port}`), body, signal: leaving.signal });
+  expect(await faultOf(sending)).toMatchObject({ kind: 'aborted' });
+  expect(ahead).toBeLessThan(32);
+  expect(reads[0]).toBeLessThan(256);
+  server.close();
 });

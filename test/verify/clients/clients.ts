@@ -234,6 +234,15 @@ export const clients: readonly Client[] = [
     without: ['count', 'models', 'tool-results', 'thinking', 'retry'],
   },
   {
+    name: 'cohere-sdk',
+    needs: 'packages',
+    heading: 'Cohere’s SDK',
+    program: 'cohere-sdk.mjs',
+    command: ['node', 'cohere-sdk.mjs'],
+    faults: ['', '', ''],
+    without: 'all',
+  },
+  {
     name: 'cursor',
     needs: 'node',
     heading: 'Cursor',

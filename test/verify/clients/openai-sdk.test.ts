@@ -369,6 +369,18 @@ function pixelsOf(file: Buffer): { width: number; height: number; bytes: number 
   return { width: file.readUInt32BE(16), height: file.readUInt32BE(20), bytes };
 }
 
+test('edits images, whole and in a stream', async () => {
+  const caller = await world.makeKey();
+  const { images } = clientOf(caller.secret);
+  const fileOf = (text: string) => new File([text], `${text}.png`, { type: 'image/png' });
+  const asked = { model: 'sandbox-image', prompt: 'in blue', size: '64x64' as '256x256' };
+  const { data = [] } = await images.edit({ ...asked, image: [fileOf('a'), fileOf('b')], mask: fileOf('m') });
+  expect(pixelsOf(Buffer.from(data[0]?.b64_json ?? '', 'base64'))).toMatchObject({ width: 64, height: 64 });
+  const events = await Array.fromAsync(await images.edit({ ...asked, image: fileOf('a'), stream: true }));
+  expect(events.map(({ type }) => type)).toEqual(['image_edit.completed']);
+  await expectMoney(world, caller, [{ cost: '0.01' }, { endpoint: 'images', cost: '0.01' }]);
+});
+
 test('speaks, whole and in events', async () => {
   const caller = await world.makeKey();
   const { speech } = clientOf(caller.secret).audio;
@@ -385,6 +397,27 @@ test('speaks, whole and in events', async () => {
   expect(Buffer.concat(sound.map((part) => Buffer.from(part, 'base64')))).toEqual(whole);
   const record = { endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' };
   await expectMoney(world, caller, [record, record]);
+});
+
+test('transcribes and translates, in every format and in events', async () => {
+  const caller = await world.makeKey();
+  const { transcriptions, translations, speech } = clientOf(caller.secret).audio;
+  const spoken = await speech.create({ model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!' });
+  const sound = Buffer.from(await spoken.arrayBuffer()); // 13 characters of 60 ms each
+  const asked = () => ({ model: 'sandbox-transcription', file: new File([sound], 'morning.wav') });
+  const { text } = await transcriptions.create(asked());
+  expect(text).toStartWith('The sandbox heard 1 second of sound');
+  expect(await transcriptions.create({ ...asked(), response_format: 'text' })).toBe(`${text}\n`);
+  expect(await transcriptions.create({ ...asked(), response_format: 'srt' })).toContain(
+    '00:00:00,000 --> 00:00:01,000',
+  );
+  const verbose = await transcriptions.create({ ...asked(), response_format: 'verbose_json' });
+  expect(verbose).toMatchObject({ text, duration: 1, segments: [{ text }] });
+  const events = await Array.fromAsync(await transcriptions.create({ ...asked(), stream: true }));
+  expect(events.map(({ type }) => type)).toEqual(['transcript.text.delta', 'transcript.text.done']);
+  expect(await translations.create(asked())).toMatchObject({ text });
+  const record = { endpoint: 'transcription', units: { seconds: 1 }, cost: '0.0001' };
+  await expectMoney(world, caller, [record, record, record, record, record, record, { endpoint: 'speech' }]);
 });
 
 test('what is not offered is an error that the SDK reads', async () => {

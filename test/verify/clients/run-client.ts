@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { type RecordedRequest, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { spawnTurnpike, type TurnpikeProcess } from '../../support/start-turnpike.ts';
 import { type Client, programsDirectory } from './clients.ts';
 import { chatBodyOf, chatResultsOf } from './conversations/chat-words.ts';
@@ -89,8 +89,8 @@ async function startStage(
 ): Promise<{ upstream: ScriptedUpstream; sent: (Sent & { model: string })[] }> {
   const sent: (Sent & { model: string })[] = [];
   const open = new Map(conversations.map(({ name, upstream }) => [modelOf(name), [...upstream]]));
-  const upstream = await startScriptedUpstream((answer, request) => {
-    const json = JSON.parse(request.body) as Json;
+  const upstream = await startScriptedUpstream(async (answer, request) => {
+    const json = await jsonOf(request);
     const model = String(json['model']);
     sent.push({ ...request, json, model });
     const scripts = open.get(model) ?? [];
@@ -98,6 +98,15 @@ async function startStage(
     return script?.(answer, request);
   });
   return { upstream, sent };
+}
+
+/** The body, or the fields of a form with its files in base64. */
+async function jsonOf({ headers, bytes }: RecordedRequest): Promise<Json> {
+  if (headers['content-type']?.startsWith('multipart/') !== true) return JSON.parse(bytes.toString()) as Json;
+  const form = await new Response(new Uint8Array(bytes), { headers }).formData();
+  const read = async (value: string | Blob) =>
+    typeof value === 'string' ? value : Buffer.from(await value.arrayBuffer()).toString('base64');
+  return Object.fromEntries(await Promise.all([...form].map(async ([name, value]) => [name, await read(value)])));
 }
 
 /** One provider per conversation, so that failures in one do not affect another. */

@@ -64,7 +64,8 @@ const BEDROCK = /^bedrock(?:_converse)?$/;
 /** Why rows of the map are not in our list. The first that holds is counted. */
 const OMITTED: readonly Rule[] = [
   {
-    reason: 'other uses than text conversations and embeddings, of which only the latest of OpenAI are listed',
+    reason:
+      'other uses than text conversations and embeddings, of which only the latest of OpenAI, and the transcription of Mistral, are listed',
     holds: ({ use }) => !['chat', 'responses', 'embedding'].includes(use),
   },
   { reason: 'retired by the day of the map', holds: ({ retiresOn }) => retiresOn !== '' && retiresOn <= mapDay },
@@ -147,6 +148,17 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
     reason: 'speech that is priced by characters has no price for tokens',
     rates: /^input$/,
     holds: ({ rates }) => rates['units.per_million_characters'] !== undefined,
+  },
+  {
+    reason:
+      'transcription that is billed by tokens: the map estimates its seconds, and repeats the rate of text for sound',
+    rates: /^units/,
+    holds: of(/^openai$/, /^gpt-4o-.*transcribe/),
+  },
+  {
+    reason: 'transcription that is billed by the hour has no price for tokens',
+    rates: /put$/,
+    holds: ({ use, rates }) => use === 'audio_transcription' && rates['input'] === undefined,
   },
   {
     reason:

@@ -17,14 +17,15 @@ const RATES = {
   cache_write_1h: 'cache_creation_input_token_cost_above_1hr',
 };
 
-/** Rates of images and speech beside those per token of text. */
+/** Rates of images and sound beside those per token of text. */
 const UNITS = {
+  audio_input: 'input_cost_per_audio_token',
   image_input: 'input_cost_per_image_token',
   image_output: 'output_cost_per_image_token',
   audio_output: 'output_cost_per_audio_token',
   per_million_characters: 'input_cost_per_character',
 };
-const USES_WITH_UNITS: readonly unknown[] = ['image_generation', 'audio_speech'];
+const USES_WITH_UNITS: readonly unknown[] = ['image_generation', 'audio_speech', 'audio_transcription'];
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -57,6 +58,9 @@ function ratesOfTier(entry: Entry, tier: string, ending: string): string[] {
       const rate = entry[member];
       if (typeof rate === 'number') found.push(`units.${name}=${perMillion(rate)}`);
     }
+  const perSecond = entry['input_cost_per_second'];
+  if (tier === '' && entry['mode'] === 'audio_transcription' && typeof perSecond === 'number')
+    found.push(`units.per_hour=${perMillion(Number(((perSecond * 3_600) / 1e6).toPrecision(4)))}`);
   for (const member of Object.keys(entry)) {
     const [, band, thousands] = above.exec(member) ?? [];
     if (band === undefined) continue;

@@ -19,6 +19,8 @@ export interface Got {
   vectors?: number[][];
   /** A file that was uploaded, named in a message and deleted: what the client read of it, and the status after its deletion. */
   file?: { content: string; bytes: number; isListed: boolean; statusOfDeleted: number };
+  /** Places of documents with their scores. */
+  ranking?: [place: number, score: number][];
   /** Images or sound, in base64. */
   files?: string[];
   /** Class of the error that was thrown. */

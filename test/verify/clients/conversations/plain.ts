@@ -188,7 +188,7 @@ export const completion: Conversation = {
   },
 };
 
-/** The clients with calls for images and speech. */
+/** The clients with calls for images and sound. */
 const OPENAI_MEDIA = ['openai-sdk', 'openai-python', 'open-webui'];
 
 export const drawing: Conversation = {
@@ -208,6 +208,22 @@ export const drawing: Conversation = {
   },
 };
 
+export const editing: Conversation = {
+  name: 'editing',
+  body: { prompt: 'the bicycle in blue', picture: PNG },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'images', price: { units: { per_image: '0.04' } } },
+  upstream: [scripts.json(JSON.stringify({ created: 1_790_000_000, data: [{ b64_json: PNG }] }))],
+  check({ got, sent, records }) {
+    expect(got.files).toEqual([PNG]);
+    expect(sent.map(({ path, json }) => [path, json['prompt'], json['image'] ?? json['image[]']])).toEqual([
+      ['/v1/images/edits', 'the bicycle in blue', PNG],
+    ]);
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'images', units: { images: 1 }, cost: '0.04' });
+  },
+};
+
 const SOUND = 'ID3 sound of a good morning';
 
 export const speaking: Conversation = {
@@ -221,6 +237,51 @@ export const speaking: Conversation = {
     expect(got.files).toEqual([btoa(SOUND)]);
     expect(sent.map(({ json }) => [json['input'], json['voice']])).toEqual([['Good morning!', 'alloy']]);
     expectRecord(records, 1, { outcome: 'completed', endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' });
+  },
+};
+
+/** A second of silence. */
+const RECORDED = Buffer.concat([
+  Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 'latin1'),
+  Buffer.from([0x40, 0x1f, 0, 0, 0x40, 0x1f, 0, 0, 1, 0, 8, 0]),
+  Buffer.from('data\x40\x1f\0\0', 'latin1'),
+  Buffer.alloc(8_000, 0x80),
+]).toString('base64');
+
+export const hearing: Conversation = {
+  name: 'hearing',
+  body: { sound: RECORDED, language: 'de' },
+  only: OPENAI_MEDIA,
+  provider: { kind: 'openai' },
+  model: { serves: 'transcription', price: { units: { per_hour: '0.36' } } },
+  upstream: [scripts.json(JSON.stringify({ text: ANSWERED, usage: { type: 'duration', seconds: 1 } }))],
+  check({ got, sent, records }) {
+    expect(got.text).toBe(ANSWERED);
+    expect(sent.map(({ path, json }) => [path, json['file'], json['language']])).toEqual([
+      ['/v1/audio/transcriptions', RECORDED, 'de'],
+    ]);
+    const record = { outcome: 'completed', endpoint: 'transcription', units: { seconds: 1 }, cost: '0.0001' };
+    expectRecord(records, 1, record);
+  },
+};
+
+export const ranking: Conversation = {
+  name: 'ranking',
+  body: { query: 'a red car', documents: ['a blue boat', 'a red bus — ✓'], top_n: 1 },
+  only: ['cohere-sdk'],
+  provider: { kind: 'openai' },
+  model: { serves: 'rerank', price: { units: { per_thousand_searches: '2' } } },
+  upstream: [
+    scripts.json(
+      JSON.stringify({ results: [{ index: 1, relevance_score: 0.75 }], meta: { billed_units: { search_units: 1 } } }),
+    ),
+  ],
+  check({ got, sent, records }) {
+    expect(got.ranking).toEqual([[1, 0.75]]);
+    expect(sent.map(({ json }) => [json['query'], json['documents'], json['top_n']])).toEqual([
+      ['a red car', ['a blue boat', 'a red bus — ✓'], 1],
+    ]);
+    expectRecord(records, 1, { outcome: 'completed', endpoint: 'rerank', units: { searches: 1 }, cost: '0.002' });
   },
 };
 
@@ -252,6 +313,8 @@ export const embeddings: Conversation = {
   only: [
     'openai-sdk',
     'openai-python',
+    'genai-sdk',
+    'genai-python',
     'vercel-openai',
     'openrouter-sdk',
     'open-webui',

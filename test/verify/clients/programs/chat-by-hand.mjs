@@ -5,10 +5,11 @@
 const url = process.env.OPENAI_API_BASE_URL ?? `${process.env.BASE_URL}/v1`;
 
 export async function request(path, body, key = process.env.KEY, signal = null) {
+  const isForm = body instanceof FormData;
   const response = await fetch(url + path, {
     method: body === undefined ? 'GET' : 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { ...(!isForm && { 'Content-Type': 'application/json' }), Authorization: `Bearer ${key}` },
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
     signal,
   });
   if (!response.ok) throw Object.assign(new Error('refused'), { status: response.status, body: await response.json() });

@@ -8,7 +8,15 @@ const withKey = (apiKey) => new GoogleGenAI({ apiKey, httpOptions: { baseUrl: pr
 
 await holdAll(hold);
 
-async function hold({ name, gemini: asked, geminiResults: results, isStreamed, next = [], missingModel }) {
+async function hold({
+  name,
+  body: embedded,
+  gemini: asked,
+  geminiResults: results,
+  isStreamed,
+  next = [],
+  missingModel,
+}) {
   switch (name) {
     case 'models': {
       const models = [];
@@ -19,6 +27,10 @@ async function hold({ name, gemini: asked, geminiResults: results, isStreamed, n
       return {
         inputTokens: (await ai.models.countTokens({ model: asked.model, contents: asked.contents })).totalTokens,
       };
+    case 'embeddings': {
+      const { embeddings } = await ai.models.embedContent({ model: asked.model, contents: embedded.input });
+      return { vectors: embeddings.map(({ values }) => values) };
+    }
     case 'structured':
       return { object: JSON.parse((await ai.models.generateContent(asked)).text) };
     case 'abort':

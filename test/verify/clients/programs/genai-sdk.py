@@ -75,6 +75,9 @@ def hold(conversation):
         return {"models": [model.name.removeprefix("models/") for model in client.models.list()]}
     if name == "count":
         return {"inputTokens": client.models.count_tokens(model=asked["model"], contents=asked["contents"]).total_tokens}
+    if name == "embeddings":
+        embedded = client.models.embed_content(model=asked["model"], contents=conversation["body"]["input"])
+        return {"vectors": [each.values for each in embedded.embeddings]}
     if name == "structured":
         return {"object": client.models.generate_content(**asked).parsed}
     if name == "abort":

@@ -1,5 +1,5 @@
 // The requests that Open WebUI sends to a connection of the kind "OpenAI API", written from its source (github.com/open-webui/open-webui,
-// backend/open_webui: routers/openai.py, routers/tasks.py, utils/middleware.py, retrieval/utils.py; read on 2026-11-29).
+// backend/open_webui: routers/openai.py, routers/tasks.py, routers/audio.py, routers/images.py, utils/middleware.py, retrieval/utils.py; read on 2026-11-29).
 
 import { abort, ask, faultOf, gotOf, request, whole } from './chat-by-hand.mjs';
 import { holdAll } from './hold-all.mjs';
@@ -25,9 +25,25 @@ async function hold({ name, body: { input, ...body }, chat, chatResults, isStrea
       const { data } = await (await request('/images/generations', asked)).json();
       return { files: data.map(({ b64_json }) => b64_json) };
     }
+    case 'editing': {
+      const form = new FormData();
+      form.append('model', chat.model);
+      form.append('prompt', body.prompt);
+      form.append('image', new Blob([Buffer.from(body.picture, 'base64')], { type: 'image/png' }), 'bicycle.png');
+      const { data } = await (await request('/images/edits', form)).json();
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
     case 'speaking': {
       const sound = await request('/audio/speech', { input, ...body, model: chat.model });
       return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
+    }
+    case 'hearing': {
+      const form = new FormData();
+      form.append('model', chat.model);
+      form.append('language', body.language);
+      form.append('file', new Blob([Buffer.from(body.sound, 'base64')], { type: 'audio/wav' }), 'recorded.wav');
+      const { text } = await (await request('/audio/transcriptions', form)).json();
+      return { text };
     }
     case 'structured':
       return { object: JSON.parse((await whole(taskOf(chat))).choices[0].message.content) };

@@ -28,9 +28,21 @@ async function hold({ name, body: embedded, chat: body, chatResults, isStreamed,
       const { data } = await client.images.generate({ ...embedded, model: body.model });
       return { files: data.map(({ b64_json }) => b64_json) };
     }
+    case 'editing': {
+      const { picture, ...asked } = embedded;
+      const image = await toFile(Buffer.from(picture, 'base64'), 'bicycle.png', { type: 'image/png' });
+      const { data } = await client.images.edit({ ...asked, image: [image], model: body.model });
+      return { files: data.map(({ b64_json }) => b64_json) };
+    }
     case 'speaking': {
       const sound = await client.audio.speech.create({ ...embedded, model: body.model });
       return { files: [Buffer.from(await sound.arrayBuffer()).toString('base64')] };
+    }
+    case 'hearing': {
+      const { sound, ...asked } = embedded;
+      const file = await toFile(Buffer.from(sound, 'base64'), 'recorded.wav', { type: 'audio/wav' });
+      const { text } = await client.audio.transcriptions.create({ ...asked, file, model: body.model });
+      return { text };
     }
     case 'structured': {
       const { message } = (await completions.parse(body)).choices[0];

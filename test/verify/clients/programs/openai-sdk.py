@@ -102,9 +102,17 @@ def hold(conversation):
     if name == "drawing":
         drawn = client.images.generate(**{**conversation["body"], "model": body["model"]})
         return {"files": [each.b64_json for each in drawn.data]}
+    if name == "editing":
+        asked = {**conversation["body"], "model": body["model"]}
+        image = ("bicycle.png", base64.b64decode(asked.pop("picture")), "image/png")
+        return {"files": [each.b64_json for each in client.images.edit(**asked, image=[image]).data]}
     if name == "speaking":
         spoken = client.audio.speech.create(**{**conversation["body"], "model": body["model"]})
         return {"files": [base64.b64encode(spoken.read()).decode()]}
+    if name == "hearing":
+        asked = {**conversation["body"], "model": body["model"]}
+        file = ("recorded.wav", base64.b64decode(asked.pop("sound")), "audio/wav")
+        return {"text": client.audio.transcriptions.create(**asked, file=file).text}
     if name == "structured":
         asked = {**body, "response_format": Stay}
         return {"object": client.chat.completions.parse(**asked).choices[0].message.parsed.model_dump()}

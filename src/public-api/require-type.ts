@@ -1,4 +1,4 @@
-// The check of the content type of requests with a body.
+// Checks of the content type of requests with a body.
 
 import { TurnpikeError } from '../errors.ts';
 
@@ -9,4 +9,10 @@ export function requireJson(headers: Headers): void {
   const mediaType = (declared ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (mediaType === 'application/json' || /^[^/\s]+\/[^/\s]+\+json$/.test(mediaType)) return;
   throw new TurnpikeError('content_type_unsupported', 'content-type: must be application/json.');
+}
+
+/** Throws content_type_unsupported unless the request declares a form. */
+export function requireForm(headers: Headers): void {
+  if (/^multipart\/form-data\s*;/i.test(headers.get('content-type') ?? '')) return;
+  throw new TurnpikeError('content_type_unsupported', 'content-type: must be multipart/form-data.');
 }
