@@ -18,3 +18,7 @@ export function matchesPattern(name: string, pattern: string): boolean {
   while (pattern[inPattern] === '*') inPattern++;
   return inPattern === pattern.length;
 }
+
+export function matchesAny(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesPattern(name, pattern));
+}

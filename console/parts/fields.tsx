@@ -4,6 +4,7 @@ import {
   Box,
   Group,
   type MantineSpacing,
+  type MultiSelectProps,
   type SelectProps,
   Stack,
   type TagsInputProps,
@@ -14,42 +15,42 @@ import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { countFilters, useFilters } from '../filters.ts';
 import { seesInstallation, useMe } from '../me.tsx';
-import { useActors } from '../names.ts';
 import { useGet } from '../queries.ts';
 import { tagsOf, tagTexts } from '../tags.ts';
-import { Select, TagsInput } from './later.tsx';
+import { type FoundBy, type FoundOption, foundAccounts, SEARCH_MS } from './found.ts';
+import { MultiSelect, Select, TagsInput } from './later.tsx';
 import { ActionButton, Icon } from './link.tsx';
 import { Hint } from './page.tsx';
 import { SavedViews } from './saved-views.tsx';
-
-const SHOWN_MAX = 50;
-export const SEARCH_MS = 200;
-
-interface Found {
-  options: { value: string; label: string; note?: string }[];
-  /** Whether they are those of the text, not of an earlier one. */
-  isCurrent: boolean;
-}
 
 interface FoundSelectProps extends Omit<SelectProps, 'data' | 'value' | 'onChange' | 'onSearchChange'> {
   /** The id of the chosen object, or null. */
   value: string | null;
   onChange: (id: string | null) => void;
+  /** Options besides the objects, above them. */
+  first?: readonly FoundOption[];
+  /** Arranges the options in groups. */
+  arrange?: (options: FoundOption[]) => Required<SelectProps>['data'];
 }
 
-export interface FoundBy {
-  /** The name of an object; null while it is unknown. */
-  useNameOf: (id: string | null) => string | null;
-  /** The objects whose names have the text, as the service finds them. */
-  useFound: (text: string) => Found;
-}
-
-function FoundSelect({ value, onChange, useNameOf, useFound, ...select }: FoundSelectProps & FoundBy) {
+/** A choice of one object, which the service searches. */
+export function FoundSelect({
+  value,
+  onChange,
+  found: { useNameOf, useFound },
+  first = [],
+  arrange = (options) => options,
+  ...select
+}: FoundSelectProps & { found: FoundBy }) {
   const [search, setSearch] = useState('');
   const [asked] = useDebouncedValue(search.trim(), SEARCH_MS);
-  const chosenName = useNameOf(value);
+  const fixed = first.find((option) => option.value === value);
+  const chosenName = useNameOf(fixed === undefined ? value : null);
+  const shownName = fixed?.label ?? chosenName;
   // The field shows the name of the selected object, which is not a search text.
-  const { options, isCurrent } = useFound(asked === chosenName ? '' : asked);
+  const text = asked === shownName ? '' : asked;
+  const { options: found, isCurrent } = useFound(text);
+  const options = [...first.filter(({ label }) => label.toLowerCase().includes(text.toLowerCase())), ...found];
   const isListed = value === null || options.some((option) => option.value === value);
   const notes = new Map(options.map((option) => [option.value, option.note]));
   return (
@@ -68,57 +69,35 @@ function FoundSelect({ value, onChange, useNameOf, useFound, ...select }: FoundS
           {notes.get(option.value) !== undefined && <Hint size="xs">{notes.get(option.value)}</Hint>}
         </Stack>
       )}
-      data={isListed || value === null ? options : [{ value, label: chosenName ?? value }, ...options]}
+      data={arrange(isListed || value === null ? options : [{ value, label: shownName ?? value }, ...options])}
       {...select}
     />
   );
 }
 
-export const foundAccounts: FoundBy = {
-  useNameOf(id) {
-    const { data } = useGet('/accounts/{id}', { id: id ?? undefined, isEnabled: id !== null });
-    return id !== null && data?.id === id ? data.name : null;
-  },
-  useFound(name) {
-    const { data, isPlaceholderData } = useGet('/accounts', { query: { limit: SHOWN_MAX, name } });
-    const options = (data?.data ?? []).map((account) => ({ value: account.id, label: account.name }));
-    return { options, isCurrent: data !== undefined && !isPlaceholderData };
-  },
-};
+/** The properties of a field with several values, whose options the service searches. */
+function useFoundOptions({ useFound }: FoundBy, chosen: readonly string[] = []) {
+  const [searchValue, onSearchChange] = useState('');
+  const [asked] = useDebouncedValue(searchValue.trim(), SEARCH_MS);
+  const names = useFound(asked).options.map(({ value }) => value);
+  return { searchValue, onSearchChange, data: [...new Set([...names, ...chosen])] };
+}
+
+/** A choice of several objects that a name identifies. */
+export function FoundMultiSelect({ found, ...select }: MultiSelectProps & { found: FoundBy }) {
+  const of = useFoundOptions(found, select.value);
+  return <MultiSelect searchable hidePickedOptions {...of} {...select} />;
+}
+
+/** Names of objects, or patterns of them; the `first` ones are always offered. */
+export function FoundTagsInput({ found, first = [], ...input }: TagsInputProps & { found: FoundBy; first?: string[] }) {
+  const { data, ...of } = useFoundOptions(found);
+  return <TagsInput {...of} data={[...first, ...data]} {...input} />;
+}
 
 export function AccountSelect(select: FoundSelectProps) {
-  return <FoundSelect {...select} {...foundAccounts} />;
+  return <FoundSelect {...select} found={foundAccounts} />;
 }
-
-/** The keys of an account; empty: of all. */
-export function foundKeys(account: string): FoundBy {
-  return {
-    useNameOf(id) {
-      const { data } = useGet('/keys/{id}', { id: id ?? undefined, isEnabled: id !== null });
-      return id !== null && data?.id === id ? data.name || data.prefix : null;
-    },
-    useFound(search) {
-      const query = { limit: SHOWN_MAX, account, search };
-      const { data, isPlaceholderData } = useGet('/keys', { query });
-      const options = (data?.data ?? []).map(({ id, name, prefix }) => ({
-        value: id,
-        label: name || prefix,
-        note: `${prefix}…`,
-      }));
-      return { options, isCurrent: data !== undefined && !isPlaceholderData };
-    },
-  };
-}
-
-export const foundPeople: FoundBy = {
-  useNameOf: (id) => useActors([id])(id),
-  useFound(text) {
-    const { data, isPlaceholderData } = useGet('/search', { query: { text }, isEnabled: text !== '' });
-    const people = text === '' ? [] : (data?.people ?? []);
-    const options = people.map(({ id, name, email }) => ({ value: id, label: name || email || id, note: email ?? id }));
-    return { options, isCurrent: text === '' || (data !== undefined && !isPlaceholderData) };
-  },
-};
 
 /** Fixed tags, as texts such as "cost_centre=4711". */
 export function TagsField({ onChange, ...input }: TagsInputProps) {
@@ -230,19 +209,23 @@ export function useChoosesAccount(): boolean {
   return seesInstallation(me) || (data?.data.length ?? 0) > 1;
 }
 
-/** For those who see several accounts. */
-export function AccountFilter({ name, also, ...select }: FieldOf<SelectProps>) {
+/** A filter by an object that the service searches. */
+export function FoundFilter({ name, also, found, ...select }: FieldOf<SelectProps> & { found: FoundBy }) {
   const { values, set } = useFilters();
-  if (!useChoosesAccount()) return null;
   return (
-    <AccountSelect
-      label="Account"
+    <FoundSelect
       placeholder="All"
       clearable
       w={220}
       {...select}
+      found={found}
       value={values[name] ?? null}
-      onChange={(account) => set({ [name]: account, ...also })}
+      onChange={(id) => set({ [name]: id, ...also })}
     />
   );
+}
+
+/** For those who see several accounts. */
+export function AccountFilter(select: FieldOf<SelectProps>) {
+  return useChoosesAccount() && <FoundFilter label="Account" found={foundAccounts} {...select} />;
 }

@@ -5,7 +5,8 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { loadPage } from '../api.ts';
 import { useFilters } from '../filters.ts';
 import { usePreload } from '../preload.ts';
-import { type FoundBy, foundAccounts, useChoosesAccount } from './fields.tsx';
+import { useChoosesAccount } from './fields.tsx';
+import { type FoundBy, foundAccounts } from './found.ts';
 import { MenuButton } from './later.tsx';
 import { ActionButton } from './link.tsx';
 import { SavedViews } from './saved-views.tsx';
@@ -20,12 +21,15 @@ export interface Option {
   note?: string | undefined;
 }
 
+/** Makes an option of a typed text. */
+export type Offer = (text: string) => Option | null;
+
 /** How a value is chosen. */
 export type Choice =
-  /** One of several options; `offer` makes one of a typed text. */
-  | { kind: 'options'; options: readonly Option[]; offer?: (text: string) => Option | null }
+  /** One of several options that are always the same. */
+  | { kind: 'options'; options: readonly Option[]; offer?: Offer }
   /** An object that the service finds. */
-  | { kind: 'found'; found: FoundBy }
+  | { kind: 'found'; found: FoundBy; offer?: Offer }
   /** A typed text. `onApply` is used in place of the address. */
   | {
       kind: 'text';

@@ -3,8 +3,8 @@
 import { Combobox, Popover, Stack, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type FormEvent, type ReactElement, useState } from 'react';
-import { SEARCH_MS } from './fields.tsx';
-import type { Choice, ListFilter, Option } from './filter-chips.tsx';
+import type { Choice, ListFilter, Offer, Option } from './filter-chips.tsx';
+import { SEARCH_MS } from './found.ts';
 import { ActionButton, Icon } from './link.tsx';
 import { useOpenLater } from './open-later.ts';
 import { Hint } from './page.tsx';
@@ -58,19 +58,24 @@ function OptionsEditor({ filter, value, onChange }: EditorProps<'options'>) {
   const [search, setSearch] = useState('');
   const text = search.trim();
   const matching = options.filter((option) => option.label.toLowerCase().includes(text.toLowerCase()));
-  const offered = text === '' || options.some((option) => option.value === text) ? null : (offer?.(text) ?? null);
-  const shown = offered === null ? matching : [...matching, offered];
+  const shown = [...matching, ...offered(options, text, offer)];
   return <OptionList {...{ label, value, onChange, search }} options={shown} isLoading={false} onSearch={setSearch} />;
 }
 
+/** What a typed text makes, unless one of the options has it. */
+function offered(options: readonly Option[], text: string, offer: Offer | undefined): Option[] {
+  if (text === '' || options.some((option) => option.value === text)) return [];
+  return [offer?.(text) ?? []].flat();
+}
+
 function FoundEditor({ filter, value, onChange }: EditorProps<'found'>) {
-  const { label, found } = filter;
+  const { label, found, offer } = filter;
   const [search, setSearch] = useState('');
   const [asked] = useDebouncedValue(search.trim(), SEARCH_MS);
   const { options, isCurrent } = found.useFound(asked);
   const isLoading = !isCurrent || asked !== search.trim();
   const list = { label, value, onChange, search, isLoading, onSearch: setSearch };
-  return <OptionList {...list} options={isLoading ? [] : options} />;
+  return <OptionList {...list} options={isLoading ? [] : [...options, ...offered(options, asked, offer)]} />;
 }
 
 interface OptionListProps {

@@ -1,4 +1,4 @@
-// Searches of accounts, keys and people by a part of their names.
+// Searches of accounts, keys, people and destinations by a part of their names.
 
 import type { Requester } from '../base/timers.ts';
 import type { Account, Key } from './account.ts';
@@ -20,4 +20,6 @@ export interface NameSearches {
   searchKeyNames(search: NameSearch, requester?: Requester): Promise<Key[]>;
   /** By name or email. */
   searchPersonNames(search: NameSearch, requester?: Requester): Promise<Person[]>;
+  /** The ids of those with it in their name or address. */
+  searchDestinationNames(search: NameSearch, requester?: Requester): Promise<number[]>;
 }

@@ -6,7 +6,7 @@ import type { StoredAuditRecord } from '../audit/audit.ts';
 import { askedAccount } from './accounts.ts';
 import { accountOf, holders, type Principal } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, actorShown, countShown, idField, requestIdField, timeField, timeShown } from './fields.ts';
+import { accountField, actorShown, countShown, idField, rangeFields, requestIdField, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, list } from './route.ts';
 import { untyped } from './visibility.ts';
@@ -40,8 +40,7 @@ export const auditRoutes: AdminRoute[] = [
         .string()
         .optional()
         .describe('The token or person that changed it; "local": the operator of the machine.'),
-      since: timeField.optional().describe('Only from this time.'),
-      until: timeField.optional().describe('Only up to this time.'),
+      ...rangeFields,
     },
     page: [auditSchema, 'Audit records, newest first'],
     async handle(call) {

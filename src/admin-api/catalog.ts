@@ -44,6 +44,7 @@ import {
   limitsOf,
   rateShown,
   rateText,
+  searchField,
   timeShown,
   timeText,
 } from './fields.ts';
@@ -208,8 +209,14 @@ export const comparisonSchema = z.object({
 
 const encodeComparison = encoderOf(comparisonSchema);
 
+const groupNames = z.string().transform((text) => text.split(','));
+
 export const modelRoutes: AdminRoute[] = [
   list('/models', 'model-list', 'List models', everyone, {
+    query: {
+      search: searchField('the name, the display name or an alias'),
+      groups: groupNames.optional().describe('Only models that one of these groups offers; names separated by commas.'),
+    },
     page: [modelSchema, 'Models by name'],
     async handle(call) {
       const { models, groups } = await visibleCatalog(call);
@@ -218,10 +225,16 @@ export const modelRoutes: AdminRoute[] = [
       const sells = (group: Group, model: Model) =>
         matchesAnyPattern(group.models, model.name) &&
         (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0);
-      return answerByName(call, models, (model) => {
-        const sellers = groups.filter((group) => sells(group, model));
-        return modelJson(model, sellers, showsRoutes, call.capabilitiesOf(model));
-      });
+      const asked = call.query.groups && groups.filter(({ name }) => call.query.groups?.includes(name));
+      return answerByName(
+        call,
+        asked === undefined ? models : models.filter((model) => asked.some((group) => sells(group, model))),
+        (model) => {
+          const sellers = groups.filter((group) => sells(group, model));
+          return modelJson(model, sellers, showsRoutes, call.capabilitiesOf(model));
+        },
+        textsOfModel,
+      );
     },
   }),
   get('/models/differences', 'model-compare', 'Compare prices with the price list', installation, {
@@ -238,10 +251,16 @@ export const modelRoutes: AdminRoute[] = [
     },
   }),
   list('/groups', 'group-list', 'List groups', everyone, {
+    query: { search: searchField('the name') },
     page: [groupSchema, 'Groups by name'],
     handle: async (call) => answerByName(call, (await visibleCatalog(call)).groups, groupJson),
   }),
 ];
+
+/** Texts that a search reads. */
+export function textsOfModel({ name, displayName, aliases }: Model): string[] {
+  return [name, displayName, ...aliases];
+}
 
 const encodeModel = encoderOf(modelSchema);
 

@@ -11,7 +11,7 @@ import { changeNote, recordAudit } from './changes.ts';
 import { accountOf, holders, holdersWhoChange, maySeeAccount, type Principal } from './dependencies.ts';
 import { boundSending, findDestination } from './destinations.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
-import { accountField, countShown, idField, timeShown } from './fields.ts';
+import { accountField, countShown, idField, rangeFields, timeShown } from './fields.ts';
 import { after, answerPage, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
 import { untyped } from './visibility.ts';
@@ -108,14 +108,19 @@ export const deliveryRoutes: AdminRoute[] = [
     },
   }),
   list('/events', 'event-list', 'List events', holders, {
-    query: { account: accountField.optional(), type: z.enum(types, { error: 'must be a type of event' }).optional() },
+    query: {
+      account: accountField.optional(),
+      type: z.enum(types, { error: 'must be a type of event' }).optional(),
+      ...rangeFields,
+    },
     page: [eventSchema, 'Events, newest first'],
     async handle(call) {
       const { principal, query } = call;
       const account = accountOf(principal, await askedAccount(call, query.account));
       const visible = principal.accountId === null ? null : visibleTypes(principal);
       const asked = query.type === undefined ? visible : visibleTypes(principal).filter((type) => type === query.type);
-      const page = { account, types: asked, before: after(call), limit: query.limit };
+      const { since: sinceMs = null, until: untilMs = null, limit } = query;
+      const page = { account, types: asked, sinceMs, untilMs, before: after(call), limit };
       const rows = asked?.length === 0 ? [] : await call.events.listEvents(page, requesterOf(call));
       return answerPage(
         call,
@@ -126,14 +131,22 @@ export const deliveryRoutes: AdminRoute[] = [
     },
   }),
   list('/deliveries', 'delivery-list', 'List deliveries of events', holders, {
-    query: { destination: idField('dest').optional(), status: deliveryStatus.optional() },
+    query: { destination: idField('dest').optional(), status: deliveryStatus.optional(), ...rangeFields },
     notFound: 'There is no such destination',
     page: [deliverySchema, 'Deliveries, newest first'],
     async handle(call) {
-      const { destination, status = null, limit } = call.query;
+      const { destination, status = null, since: sinceMs = null, until: untilMs = null, limit } = call.query;
       const found = destination === undefined ? null : await findDestination(call, destination);
       const accountId = accountOf(call.principal, found?.accountId ?? null);
-      const page = { accountId, destinationId: found?.id ?? null, status, before: after(call), limit };
+      const page = {
+        accountId,
+        destinationId: found?.id ?? null,
+        status,
+        sinceMs,
+        untilMs,
+        before: after(call),
+        limit,
+      };
       return answerPage(
         call,
         await call.deliveries.listDeliveries(page, requesterOf(call)),

@@ -32,8 +32,17 @@ import {
   sharesBoundsOf,
 } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, accountShown, actorShown, emailField, idField, nameField, timeShown } from './fields.ts';
-import { after, answerPage } from './pages.ts';
+import {
+  accountField,
+  accountShown,
+  actorShown,
+  emailField,
+  idField,
+  nameField,
+  searchInOnePage,
+  timeShown,
+} from './fields.ts';
+import { after, answerPage, answerRows, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { refuseMore } from './sign-ups.ts';
 
@@ -139,12 +148,23 @@ export const destinationRoutes: AdminRoute[] = [
     },
   }),
   list('/destinations', 'destination-list', 'List destinations', holders, {
-    query: { account: accountField.optional() },
-    page: [destinationSchema, 'Destinations, oldest first'],
+    query: { account: accountField.optional(), search: searchInOnePage('the name or the address') },
+    page: [destinationSchema, 'Destinations, oldest first; of a search, newest first'],
     async handle(call) {
-      const accountId = accountOf(call.principal, await askedAccount(call, call.query.account));
-      const page = { accountId, after: after(call), limit: call.query.limit };
+      const { account, search, limit } = call.query;
+      const accountId = accountOf(call.principal, await askedAccount(call, account));
       const json = (destination: Destination) => destinationJson(destination, call.clock.nowMs());
+      if (search !== undefined) {
+        const question = { text: search, accountId, madeBy: null, limit };
+        const ids = await call.names.searchDestinationNames(question, requesterOf(call));
+        const found = await Promise.all(ids.map((id) => call.destinations.getDestination(id)));
+        return answerRows(
+          found.filter((one) => one !== null),
+          json,
+          null,
+        );
+      }
+      const page = { accountId, after: after(call), limit };
       return answerPage(call, await call.destinations.listDestinations(page), json, ({ id }) => id);
     },
   }),

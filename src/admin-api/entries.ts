@@ -23,7 +23,7 @@ import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
-import { amountShown, countShown, dayShown, idField, isoDay, timeField, timeShown } from './fields.ts';
+import { amountShown, countShown, dayShown, idField, isoDay, rangeFields, timeShown } from './fields.ts';
 import { after, afterText, answerPage, requesterOf } from './pages.ts';
 import { paymentOf, paymentSchema } from './payments.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
@@ -132,8 +132,7 @@ export const entryRoutes: AdminRoute[] = [
         .regex(REQUEST_ID, 'must be a request id')
         .optional()
         .describe('Only entries of this message, while its usage record is kept. Cannot be combined with `kind`.'),
-      since: timeField.optional().describe('Only from this time.'),
-      until: timeField.optional().describe('Only up to this time.'),
+      ...rangeFields,
     },
     page: [entrySchema, 'Journal entries, newest first'],
     async handle(call) {

@@ -104,6 +104,11 @@ const timeShape = { anyOf: [{ format: 'date-time' }, { format: 'date' }], exampl
 
 /** A time in milliseconds. A date alone is its midnight, UTC. */
 export const timeField = parsedField(TIME_WORDS, readTime).openapi(timeShape);
+/** The range of a list. */
+export const rangeFields = {
+  since: timeField.optional().describe('Only from this time.'),
+  until: timeField.optional().describe('Only up to this time.'),
+};
 
 /** The last time to include, in milliseconds. A date alone is the end of that day, UTC. */
 export const lastTimeField = parsedField(TIME_WORDS, (text) => {
@@ -144,6 +149,16 @@ export const nameField = textField(
   new RegExp(`^[^${CONTROL}]*[^${WHITE}${CONTROL}][^${CONTROL}]*$`),
   'must not be blank or contain control characters',
 ).trim();
+
+/** A search of a list. */
+export function searchField(of: string) {
+  return nameField.optional().describe(`A part of ${of}; case-insensitive.`);
+}
+
+/** A search of a list whose rows have no order to continue in. */
+export function searchInOnePage(of: string) {
+  return nameField.optional().describe(`A part of ${of}; case-insensitive. One page is returned, of the newest.`);
+}
 
 const EMAIL_WORDS = 'must be an email address, such as "ada@example.com"';
 /** Each part is bounded or cannot overlap with the next, so that matching is linear. */

@@ -9,6 +9,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import { makerOf } from './dependencies.ts';
+import { asciiLower } from './fields.ts';
 import type { Call } from './route.ts';
 
 const PROOF_CHARACTERS = 22;
@@ -73,18 +74,27 @@ export function cursorAfter(call: PageCall, position: string | number, { hash }:
   return `${Buffer.from(String(position)).toString('base64url')}.${proof}`;
 }
 
-/** A page of objects in memory, in name order. */
+type SearchCall = Call<unknown, PageCall['query'] & { search?: string | undefined }>;
+
+/** A page of objects in memory, in name order: those with the text of a search in one of their `texts`, by default the name. */
 export function answerByName<Row extends { name: string }, Json>(
-  call: PageCall,
+  call: SearchCall,
   all: Iterable<Row>,
   json: (row: Row) => Json,
+  texts: (row: Row) => readonly string[] = ({ name }) => [name],
 ): Promise<PageResponse<Json>> {
   const last = afterText(call);
   const rows = [...all]
     .filter(({ name }) => last === null || name > last)
+    .filter((row) => hasText(texts(row), call.query.search))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .slice(0, call.query.limit);
   return answerPage(call, rows, json, ({ name }) => name);
+}
+
+/** Whether one of the texts has a part, in upper or lower case. */
+export function hasText(texts: readonly string[], part = ''): boolean {
+  return texts.some((text) => asciiLower(text).includes(asciiLower(part)));
 }
 
 /** Query members of lists that can be sorted by more than the creation. */

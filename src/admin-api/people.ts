@@ -43,12 +43,13 @@ import {
   idField,
   isoTime,
   nameField,
+  searchInOnePage,
   tagsField,
   tagsShown,
   timeShown,
 } from './fields.ts';
 import { makeInvitation } from './make-invitation.ts';
-import { after, answerPage } from './pages.ts';
+import { after, answerPage, answerRows, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch, post } from './route.ts';
 import { refuseDeniedEmail } from './sign-up-state.ts';
 import { accountOfRole, roleField } from './tokens.ts';
@@ -354,11 +355,18 @@ export const personRoutes: AdminRoute[] = [
     },
   }),
   list('/people', 'person-list', 'List people', holders, {
-    query: { account: accountField.optional() },
-    page: [listedPersonSchema, 'People, oldest first'],
+    query: { account: accountField.optional(), search: searchInOnePage('the name or the email') },
+    page: [listedPersonSchema, 'People, oldest first; of a search, newest first'],
     async handle(call) {
-      const { limit, account } = call.query;
+      const { limit, account, search } = call.query;
       const accountId = accountOf(call.principal, await askedAccount(call, account));
+      if (search !== undefined) {
+        const found = await call.names.searchPersonNames(
+          { text: search, accountId, madeBy: null, limit },
+          requesterOf(call),
+        );
+        return answerRows(found, (person) => encodeListed(call, person), null);
+      }
       const rows = await call.people.listPeople({ accountId, after: after(call), limit });
       return answerPage(
         call,

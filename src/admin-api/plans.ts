@@ -13,7 +13,7 @@ import { invalidMember } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { everyone, holders, holdersWhoChange } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { amountShown, countShown, idField, isoTime, limitsOf, timeField, timeShown } from './fields.ts';
+import { amountShown, countShown, idField, isoTime, limitsOf, searchField, timeField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, patch } from './route.ts';
 import { hideable } from './visibility.ts';
@@ -91,11 +91,17 @@ const changeBody = z
 
 export const planRoutes: AdminRoute[] = [
   list('/plans', 'plan-list', 'List plans', everyone, {
+    query: { search: searchField('the name or the title') },
     page: [planSchema, 'Plans by name; for a token of an account, those that are offered'],
     async handle(call) {
       const isOperators = call.principal.accountId === null;
       const plans = [...call.catalog.current().plans.values()].filter(({ isOffered }) => isOperators || isOffered);
-      return answerByName(call, plans, (plan) => settingsJson(plan, isOperators));
+      return answerByName(
+        call,
+        plans,
+        (plan) => settingsJson(plan, isOperators),
+        ({ name, title }) => [name, title],
+      );
     },
   }),
   get('/accounts/{id}/plan', 'plan-show', 'Retrieve the plan of an account', holders, {

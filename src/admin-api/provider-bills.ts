@@ -23,7 +23,7 @@ import { rememberLookups } from './apply.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { installation, operator } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { actorShown, countShown, dayShown, timeField, timeShown } from './fields.ts';
+import { actorShown, countShown, dayShown, rangeFields, searchField, timeField, timeShown } from './fields.ts';
 import { afterText, answerByName, answerPage, invalidCursor } from './pages.ts';
 import { type AdminRoute, type Call, type CallWith, get, list, post } from './route.ts';
 
@@ -168,6 +168,7 @@ const billParams = z.object({ id: billIdText });
 
 export const providerBillRoutes: AdminRoute[] = [
   list('/provider-bill-sources', 'provider-bill-source-list', 'List sources of provider bills', installation, {
+    query: { search: searchField('the name of the provider') },
     page: [billSourceSchema, 'Sources by provider'],
     async handle(call) {
       const named = (await call.bills.listBillSources()).map((source) => ({ ...source, name: source.provider }));
@@ -188,7 +189,7 @@ export const providerBillRoutes: AdminRoute[] = [
     },
   ),
   list('/provider-bills', 'provider-bill-list', 'List bills of providers by day', installation, {
-    query: { provider: providerName.optional(), since: timeField.optional(), until: timeField.optional() },
+    query: { provider: providerName.optional(), ...rangeFields },
     page: [providerBillSchema, 'Bills, newest day first, with what was recorded'],
     async handle(call) {
       const { provider = null, since = null, until = null, limit } = call.query;

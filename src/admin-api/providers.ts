@@ -8,7 +8,7 @@ import { routeStates } from '../traffic/traffic.ts';
 import { noObject } from './admin-app.ts';
 import { type AdminDependencies, installation, operator } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { countShown, idField, timeShown } from './fields.ts';
+import { countShown, idField, searchField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, get, list, post } from './route.ts';
 import { readProviderStates } from './route-health.ts';
@@ -148,6 +148,7 @@ export const providerParams = z.object({ name: z.string().openapi({ pattern: '^[
 
 export const providerRoutes: AdminRoute[] = [
   list('/providers', 'provider-list', 'List providers', installation, {
+    query: { search: searchField('the name') },
     page: [providerSchema, 'Providers by name'],
     async handle(call) {
       const stateOf = await readProviderStates(call);

@@ -1,12 +1,14 @@
-// Search over accounts, keys and people, for the command palette of the console: each as far as the principal may list them.
+// Search over accounts, keys, people and the catalog, for the command palette of the console: each as far as the principal may
+// list them.
 
 import { z } from '@hono/zod-openapi';
 import { parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
-import { accountOf, everyone, makerOf, maySeeAccount, maySeeKey } from './dependencies.ts';
+import { textsOfModel, visibleCatalog } from './catalog.ts';
+import { accountOf, everyone, makerOf, maySeeAccount, maySeeKey, seesProviderCost } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
 import { accountShown, idField } from './fields.ts';
-import { requesterOf } from './pages.ts';
+import { hasText, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 
 const TEXT_WORDS = `must have at most ${bounds.nameSearchCharactersMax} characters`;
@@ -23,13 +25,16 @@ export const searchSchema = z
         email: z.string().nullable(),
       }),
     ),
+    models: z.array(z.object({ name: z.string(), display_name: z.string() })),
+    groups: z.array(z.object({ name: z.string() })),
+    providers: z.array(z.object({ name: z.string() })),
   })
   .openapi('SearchResults');
 
 const encodeFound = encoderOf(searchSchema);
 
 export const searchRoutes: AdminRoute[] = [
-  get('/search', 'search-show', 'Search accounts, keys and people', everyone, {
+  get('/search', 'search-show', 'Search accounts, keys, people and the catalog', everyone, {
     query: {
       text: z
         .string({ error: TEXT_WORDS })
@@ -37,13 +42,16 @@ export const searchRoutes: AdminRoute[] = [
         .max(bounds.nameSearchCharactersMax, TEXT_WORDS)
         .default('')
         .describe(
-          'A part of a name, an email or the shown part of a key, in upper or lower case; or a whole id. Without it nothing is found.',
+          'A part of a name, an email, an alias of a model or the shown part of a key, in upper or lower case; or a whole id. Without it nothing is found.',
         ),
     },
-    answer: [searchSchema, `At most ${bounds.nameSearchFoundMax} of each, newest first`],
+    answer: [
+      searchSchema,
+      `At most ${bounds.nameSearchFoundMax} of each: accounts, keys and people newest first, the others by name`,
+    ],
     async handle(call) {
       const { principal, names, query } = call;
-      if (query.text === '') return { accounts: [], keys: [], people: [] };
+      if (query.text === '') return { accounts: [], keys: [], people: [], models: [], groups: [], providers: [] };
       const search = {
         text: query.text,
         accountId: accountOf(principal, null),
@@ -51,16 +59,34 @@ export const searchRoutes: AdminRoute[] = [
         limit: bounds.nameSearchFoundMax,
       };
       const requester = requesterOf(call);
-      const [byId, accounts, keys, people] = await Promise.all([
+      const [byId, accounts, keys, people, catalog] = await Promise.all([
         findById(call, query.text),
         principal.accountId === null ? names.searchAccountNames(search, requester) : [],
         names.searchKeyNames(search, requester),
         principal.role === 'member' ? [] : names.searchPersonNames(search, requester),
+        findInCatalog(call, query.text),
       ]);
-      return encodeFound({ accounts: [...byId.accounts, ...accounts], keys: [...byId.keys, ...keys], people });
+      return encodeFound({
+        accounts: [...byId.accounts, ...accounts],
+        keys: [...byId.keys, ...keys],
+        people,
+        ...catalog,
+      });
     },
   }),
 ];
+
+async function findInCatalog(call: Call, text: string) {
+  const { groups, models } = await visibleCatalog(call);
+  const found = <Row extends { name: string }>(rows: Iterable<Row>, texts: (row: Row) => readonly string[]) =>
+    [...rows]
+      .filter((row) => hasText(texts(row), text))
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .slice(0, bounds.nameSearchFoundMax);
+  const nameOf = ({ name }: { name: string }) => [name];
+  const providers = seesProviderCost(call.principal) ? call.catalog.current().providers.values() : [];
+  return { models: found(models, textsOfModel), groups: found(groups, nameOf), providers: found(providers, nameOf) };
+}
 
 /** The account or key with this id, if the principal may see it. */
 async function findById(call: Call, text: string) {

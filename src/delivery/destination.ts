@@ -112,6 +112,10 @@ export interface DeliveryPage {
   accountId: number | null;
   destinationId: number | null;
   status: DeliveryStatus | null;
+  /** The first time of its creation; null: any. */
+  sinceMs: number | null;
+  /** The last one, likewise. */
+  untilMs: number | null;
   /** Cursor: the seq of the last delivery seen. */
   before: number | null;
   limit: number;

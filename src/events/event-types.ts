@@ -67,14 +67,15 @@ const money = {
     severity: 'error',
     audience: 'account',
     data: { available: amount },
-    describe: () => 'The balance is exhausted: messages that need it are refused.',
+    describe: () => 'The balance is exhausted. Requests that need it are rejected.',
   }),
   'allowance.used': define({
     title: 'Allowance used',
     severity: 'warning',
     audience: 'account',
     data: { percent, used: amount, allowance: amount, period },
-    describe: (data) => `${data.percent} % of the allowance of ${showUsd(data.allowance)} (${data.period}) are used.`,
+    describe: (data) =>
+      `${data.percent}% of the ${periodic[data.period]}allowance of ${showUsd(data.allowance)} is used.`,
   }),
   'quota.used': define({
     title: 'Quota of a key used',
@@ -82,7 +83,7 @@ const money = {
     audience: 'account',
     data: { key: id, percent, used: amount, quota: amount, period },
     describe: (data) =>
-      `${data.percent} % of the quota of ${showUsd(data.quota)} (${data.period}) of the key ${data.key} are used.`,
+      `The key ${data.key} has used ${data.percent}% of its ${periodic[data.period]}quota of ${showUsd(data.quota)}.`,
   }),
   'budget.used': define({
     title: 'Budget of a person used',
@@ -98,7 +99,7 @@ const money = {
       resets_at: z.string().nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the budget of ${showUsd(data.budget)} (${data.window}) of the person ${data.person} are used.`,
+      `The user ${data.person} has used ${data.percent}% of their ${periodic[data.window]}budget of ${showUsd(data.budget)}.`,
   }),
   'budget.burning': define({
     title: 'Budget used up too fast',
@@ -118,7 +119,7 @@ const money = {
       resets_at: time,
     },
     describe: (data) =>
-      `${showUsd(data.spent)} was used in ${data.minutes} minutes of the ${burningName(data)} of ${showUsd(data.amount)} (${data.window}): at this speed, it is used up at ${showTime(data.exhausted_at)}, before it begins anew at ${showTime(data.resets_at)}.`,
+      `${showUsd(data.spent)} of the ${burningName(data)} was used within ${countOf(data.minutes, 'minute')}. At this rate, it runs out on ${showTime(data.exhausted_at)}, before it resets on ${showTime(data.resets_at)}.`,
   }),
   'plan_window.used': define({
     title: 'Plan allowance used',
@@ -133,7 +134,7 @@ const money = {
       resets_at: time.nullable(),
     },
     describe: (data) =>
-      `${data.percent} % of the ${data.window} window of the plan ${data.plan} (${showUsd(data.limit)}) are used.`,
+      `${data.percent}% of the ${periodic[data.window]}allowance of the plan ${data.plan} (${showUsd(data.limit)}) is used.`,
   }),
   'spend.unusual': define({
     title: 'Unusual spending',
@@ -145,14 +146,15 @@ const money = {
       usual: amount.describe('USD that the account usually spends in a day, by its own past.'),
     },
     describe: (data) =>
-      `${showUsd(data.spent)} was spent on ${showDay(data.day)}; a usual day is ${showUsd(data.usual)}.`,
+      `${showUsd(data.spent)} was spent on ${showDay(data.day)}, compared with ${showUsd(data.usual)} on a usual day.`,
   }),
   'message.written_off': define({
     title: 'Cost written off',
     severity: 'warning',
     audience: 'installation',
     data: { request: id, key: id, amount },
-    describe: (data) => `${showUsd(data.amount)} of the message ${data.request} could not be paid and was written off.`,
+    describe: (data) =>
+      `${showUsd(data.amount)} of the cost of the request ${data.request} could not be charged and was written off.`,
   }),
 } as const;
 
@@ -183,7 +185,7 @@ const payments = {
       debt: amount.describe('USD that the account owes beyond its floor.'),
       bonus: bonus.describe('USD of its bonus that were taken back now.'),
     },
-    describe: (data) => `The payment ${data.payment} was refunded: ${takenBack(data)}.`,
+    describe: (data) => `The payment ${data.payment} was refunded. ${deducted(data)}`,
   }),
   'payment.disputed': define({
     title: 'Payment disputed',
@@ -196,7 +198,7 @@ const payments = {
       debt: amount,
       bonus,
     },
-    describe: (data) => `The payment ${data.payment} was disputed: ${takenBack(data)}.`,
+    describe: (data) => `The payment ${data.payment} was disputed. ${deducted(data)}`,
   }),
   'payment.restored': define({
     title: 'Dispute closed',
@@ -204,50 +206,50 @@ const payments = {
     audience: 'account',
     data: { ...payment, amount: amount.describe('USD that were credited again.'), bonus },
     describe: (data) =>
-      `The dispute of ${data.payment} was closed: ${showUsd(data.amount)} was ${isOfPlan(data) ? 'returned' : 'credited again'}${withBonus(data)}.`,
+      `The dispute about the payment ${data.payment} was closed. ${isNothing(data.amount) ? 'Nothing' : showUsd(data.amount)} was ${isOfPlan(data) ? 'returned' : 'credited again'}${withBonus(data)}.`,
   }),
   'payment.mismatched': define({
     title: 'Payment does not match',
     severity: 'error',
     audience: 'installation',
     data: { payment: id.nullable(), source: z.string(), reason: z.string() },
-    describe: (data) => `A payment of the provider (${data.source}) was not credited: ${data.reason}.`,
+    describe: (data) => `A payment (${data.source}) was not credited${because(data.reason)}.`,
   }),
   'recharge.succeeded': define({
     title: 'Auto-recharge succeeded',
     severity: 'info',
     audience: 'account',
     data: { payment: id, amount, bonus },
-    describe: (data) => `The balance was recharged automatically by ${showUsd(data.amount)}${withBonus(data)}.`,
+    describe: (data) => `Auto-recharge added ${showUsd(data.amount)} to the balance${withBonus(data)}.`,
   }),
   'recharge.failed': define({
     title: 'Auto-recharge failed',
     severity: 'error',
     audience: 'account',
     data: { payment: id, amount, failure: z.string().nullable() },
-    describe: (data) => `The automatic recharge of ${showUsd(data.amount)} failed${because(data.failure)}.`,
+    describe: (data) => `The auto-recharge of ${showUsd(data.amount)} failed${because(data.failure)}.`,
   }),
   'recharge.limited': define({
     title: 'Auto-recharge limit reached',
     severity: 'warning',
     audience: 'account',
     data: { per_day_max: count },
-    describe: (data) => `The balance was recharged ${data.per_day_max} times today, the most that is allowed.`,
+    describe: (data) => `Auto-recharge has reached its limit of ${countOf(data.per_day_max, 'recharge')} per day.`,
   }),
   'recharge.suspended': define({
-    title: 'Auto-recharge switched off',
+    title: 'Auto-recharge turned off',
     severity: 'error',
     audience: 'account',
     data: { failures: count },
     describe: (data) =>
-      `The automatic recharge was switched off after ${data.failures} failures in a row. Check the payment method and switch it on again.`,
+      `Auto-recharge was turned off after ${countOf(data.failures, 'failure')} in a row. Check the payment method, then turn it on again.`,
   }),
   'code.redeemed': define({
     title: 'Code redeemed',
     severity: 'info',
     audience: 'account',
     data: { batch: id, amount },
-    describe: (data) => `A code of ${showUsd(data.amount)} was redeemed.`,
+    describe: (data) => `A code worth ${showUsd(data.amount)} was redeemed.`,
   }),
 } as const;
 
@@ -278,7 +280,7 @@ const plans = {
     severity: 'warning',
     audience: 'account',
     data: { plan: z.string(), ends_at: time },
-    describe: (data) => `The plan ${data.plan} ends at ${showTime(data.ends_at)}.`,
+    describe: (data) => `The plan ${data.plan} ends on ${showTime(data.ends_at)}.`,
   }),
   'plan.ended': define({
     title: 'Plan ended',
@@ -292,15 +294,16 @@ const plans = {
     severity: 'error',
     audience: 'account',
     data: { subscription: z.string(), reason: z.string() },
-    describe: (data) => `The subscription ${data.subscription} was ended, and its payment is returned: ${data.reason}.`,
+    describe: (data) =>
+      `The subscription ${data.subscription} was canceled and its payment is returned${because(data.reason)}.`,
   }),
   'plan.payment_failed': define({
-    title: 'Payment of the plan failed',
+    title: 'Payment for the plan failed',
     severity: 'error',
     audience: 'account',
     data: { plan: z.string(), ends_at: time.nullable() },
     describe: (data) =>
-      `The payment of the plan ${data.plan} failed${data.ends_at === null ? '' : `; it ends at ${showTime(data.ends_at)}`}.`,
+      `The payment for the plan ${data.plan} failed.${data.ends_at === null ? '' : ` The plan ends on ${showTime(data.ends_at)}.`}`,
   }),
 } as const;
 
@@ -319,14 +322,14 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { ...key, actor },
-    describe: (data) => `The key ${named(data)} got a new secret from ${actorName(data.actor)}.`,
+    describe: (data) => `The key ${named(data)} was rotated by ${actorName(data.actor)}.`,
   }),
   'key.expiring': define({
     title: 'Key expires soon',
     severity: 'warning',
     audience: 'account',
     data: { ...key, expires_at: time },
-    describe: (data) => `The key ${named(data)} expires at ${showTime(data.expires_at)}.`,
+    describe: (data) => `The key ${named(data)} expires on ${showTime(data.expires_at)}.`,
   }),
   'key.disabled': define({
     title: 'Key disabled',
@@ -342,7 +345,8 @@ const access = {
     audience: 'account',
     isSecurity: true,
     data: { token: id, name: z.string(), role: z.string(), actor },
-    describe: (data) => `A token of the role ${data.role} (${data.token}) was created by ${actorName(data.actor)}.`,
+    describe: (data) =>
+      `The token ${named({ ...data, key: data.token })} with the role ${data.role} was created by ${actorName(data.actor)}.`,
   }),
   'person.joined': define({
     title: 'User joined',
@@ -365,14 +369,15 @@ const access = {
     severity: 'info',
     audience: 'installation',
     data: { name: z.string(), email: z.string(), credit: amount },
-    describe: (data) => `${data.email} signed up; the account got ${showUsd(data.credit)}.`,
+    describe: (data) =>
+      `${data.email} signed up${isNothing(data.credit) ? '' : ` and received ${showUsd(data.credit)} of credit`}.`,
   }),
   'sign_up.limited': define({
     title: 'Limit of sign-ups reached',
     severity: 'warning',
     audience: 'installation',
     data: { per_day_max: count },
-    describe: (data) => `${data.per_day_max} accounts signed up today, the most that is allowed.`,
+    describe: (data) => `Sign-ups have reached their limit of ${countOf(data.per_day_max, 'account')} per day.`,
   }),
 } as const;
 
@@ -388,7 +393,7 @@ const service = {
       minutes: count.describe('In so many minutes.'),
     },
     describe: (data) =>
-      `${data.count} requests ${data.key === null ? '' : `of the key ${data.key} `}were rejected within ${data.minutes} minutes (${data.code}).`,
+      `${countOf(data.count, 'request')} ${data.key === null ? '' : `with the key ${data.key} `}${data.count === 1 ? 'was' : 'were'} rejected within ${countOf(data.minutes, 'minute')} (${data.code}).`,
   }),
   'incident.opened': define({
     title: 'Incident opened',
@@ -403,28 +408,28 @@ const service = {
     audience: 'account',
     data: { ...incident, ended_at: time },
     describe: (data) =>
-      `${incidentWords(data, true)} from ${showTime(data.since)} to ${showTime(data.ended_at)}; this is over.`,
+      `${incidentWords(data, true)} from ${showTime(data.since)} to ${showTime(data.ended_at)}. The incident has ended.`,
   }),
   'provider.failing': define({
     title: 'Provider failing',
     severity: 'error',
     audience: 'installation',
     data: { provider: z.string(), since: time },
-    describe: (data) => `All routes of the provider ${data.provider} fail since ${showTime(data.since)}.`,
+    describe: (data) => `All routes of the provider ${data.provider} have failed since ${showTime(data.since)}.`,
   }),
   'provider.recovered': define({
     title: 'Provider recovered',
     severity: 'info',
     audience: 'installation',
     data: { provider: z.string(), since: time.describe('When it began to fail.') },
-    describe: (data) => `The provider ${data.provider} answers again; it failed since ${showTime(data.since)}.`,
+    describe: (data) => `The provider ${data.provider} has recovered. It had failed since ${showTime(data.since)}.`,
   }),
   'export.failed': define({
     title: 'Export failed',
     severity: 'error',
     audience: 'account',
     data: { export: id, name: z.string(), period: z.string(), reason: z.string() },
-    describe: (data) => `The export "${data.name}" of ${data.period} could not be sent: ${data.reason}`,
+    describe: (data) => `The export “${data.name}” for ${data.period} could not be sent${because(data.reason)}.`,
   }),
   'provider_bill.differs': define({
     title: 'Provider bill differs',
@@ -448,7 +453,7 @@ const service = {
         .describe('What explains the difference; they add up to it.'),
     },
     describe: (data) =>
-      `The bill of ${data.provider} for ${showDay(data.day)} is ${showUsd(data.billed)}; ${showUsd(data.recorded)} was recorded. The difference is ${showUsd(data.difference)}.`,
+      `The bill of ${data.provider} for ${showDay(data.day)} is ${showUsd(data.billed)}, but ${showUsd(data.recorded)} was recorded. The difference is ${showUsd(data.difference)}.`,
   }),
   'price.scheduled': define({
     title: 'Price scheduled',
@@ -456,7 +461,7 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it takes effect.'), actor },
     describe: (data) =>
-      `A price of the model ${data.model} was scheduled for ${showTime(data.from)} by ${actorName(data.actor)}.`,
+      `A new price for the model ${data.model} was scheduled for ${showTime(data.from)} by ${actorName(data.actor)}.`,
   }),
   'price.canceled': define({
     title: 'Scheduled price canceled',
@@ -464,35 +469,36 @@ const service = {
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it would have taken effect.'), actor },
     describe: (data) =>
-      `The price of the model ${data.model} that was scheduled for ${showTime(data.from)} was canceled by ${actorName(data.actor)}.`,
+      `The price for the model ${data.model} that was scheduled for ${showTime(data.from)} was canceled by ${actorName(data.actor)}.`,
   }),
   'price.changed': define({
     title: 'Price changed',
     severity: 'info',
     audience: 'installation',
     data: { model: z.string(), from: time.describe('When it took effect.') },
-    describe: (data) => `The scheduled price of the model ${data.model} is in force since ${showTime(data.from)}.`,
+    describe: (data) => `The scheduled price for the model ${data.model} took effect on ${showTime(data.from)}.`,
   }),
   'backup.failed': define({
     title: 'Backup failed',
     severity: 'error',
     audience: 'installation',
     data: { reason: z.string() },
-    describe: (data) => `A backup failed: ${data.reason}.`,
+    describe: (data) => `A backup failed${because(data.reason)}.`,
   }),
   'upkeep.failed': define({
     title: 'Upkeep failed',
     severity: 'error',
     audience: 'installation',
     data: { task: z.string(), reason: z.string() },
-    describe: (data) => `The background task ${data.task} failed: ${data.reason}.`,
+    describe: (data) => `The background task ${data.task} failed${because(data.reason)}.`,
   }),
   'destination.disabled': define({
     title: 'Destination disabled',
     severity: 'error',
     audience: 'account',
     data: { destination: id, name: z.string(), reason: z.string() },
-    describe: (data) => `The destination ${data.name} (${data.destination}) was disabled: ${data.reason}.`,
+    describe: (data) =>
+      `The destination ${named({ ...data, key: data.destination })} was disabled${because(data.reason)}.`,
   }),
   'destination.tested': define({
     title: 'Test',
@@ -512,10 +518,28 @@ export function isEventType(text: string): text is EventType {
   return Object.hasOwn(eventTypes, text);
 }
 
-function burningName({ limit, key: keyId, person }: Record<'limit', string> & Record<'key' | 'person', string | null>) {
-  if (limit === 'quota') return `quota of the key ${keyId}`;
-  if (limit === 'budget') return `budget of the person ${person}`;
-  return limit === 'allowance' ? 'allowance' : 'allowance of the plan';
+/** Said before a limit. */
+const periodic = { total: '', '5h': '5-hour ', day: 'daily ', week: 'weekly ', month: 'monthly ' } as const;
+
+interface BurningLimit extends Record<'key' | 'person', string | null> {
+  limit: string;
+  window: keyof typeof periodic;
+  amount: string;
+}
+
+function burningName(data: BurningLimit): string {
+  const { limit, key: keyId, person, window, amount: max } = data;
+  const [name, of] =
+    limit === 'quota'
+      ? ['quota', ` of the key ${keyId}`]
+      : limit === 'budget'
+        ? ['budget', ` of the user ${person}`]
+        : ['allowance', limit === 'plan_window' ? ' of the plan' : ''];
+  return `${periodic[window]}${name}${of} (${showUsd(max)})`;
+}
+
+function countOf(count: number, thing: string): string {
+  return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 interface IncidentData extends Record<'kind', string> {
@@ -529,11 +553,11 @@ interface IncidentData extends Record<'kind', string> {
 
 /** The problem of each kind of incident: who, and what they do now and did then. */
 const INCIDENT_WORDS: Readonly<Record<string, (data: IncidentData) => readonly [string, string, string]>> = {
-  model_failing: ({ model }) => [`Requests of the model ${model}`, 'have failed', 'failed'],
+  model_failing: ({ model }) => [`Requests for the model ${model}`, 'have failed', 'failed'],
   provider_failing: ({ provider }) => [`Requests to the provider ${provider}`, 'have failed', 'failed'],
   route_failing: ({ model, provider }) => [`The route of ${model} to ${provider}`, 'has failed', 'failed'],
-  account_refused: (data) => [`Requests of the account${codeOf(data)}`, 'have been refused', 'were refused'],
-  key_refused: (data) => [`Requests of the key ${data.key}${codeOf(data)}`, 'have been refused', 'were refused'],
+  account_refused: (data) => [`Requests of the account${codeOf(data)}`, 'have been rejected', 'were rejected'],
+  key_refused: (data) => [`Requests with the key ${data.key}${codeOf(data)}`, 'have been rejected', 'were rejected'],
   requests_rejected: (data) => [`Many requests${codeOf(data)}`, 'have been rejected', 'were rejected'],
   credential_unreadable: ({ subject, provider }) => [
     `The credential ${subject} of the provider ${provider}`,
@@ -541,13 +565,13 @@ const INCIDENT_WORDS: Readonly<Record<string, (data: IncidentData) => readonly [
     'was unreadable',
   ],
   destination_failing: ({ subject }) => [`The destination ${subject}`, 'has failed', 'failed'],
-  mail_failing: () => ['Mail', 'has failed', 'failed'],
-  recharge_failing: () => ['Automatic recharges', 'have failed', 'failed'],
+  mail_failing: () => ['Sending mail', 'has failed', 'failed'],
+  recharge_failing: () => ['Auto-recharges', 'have failed', 'failed'],
   export_failing: ({ subject }) => [`The export ${subject}`, 'has failed', 'failed'],
   backup_failing: () => ['Backups', 'have failed', 'failed'],
   task_failing: ({ subject }) => [`The background task ${subject}`, 'has failed', 'failed'],
   telemetry_failing: ({ subject }) => [`Telemetry (${subject})`, 'has failed', 'failed'],
-  negative_margin: ({ model }) => [`The model ${model}`, 'has been sold below its cost', 'was sold below its cost'],
+  negative_margin: ({ model }) => [`The model ${model}`, 'has been sold below cost', 'was sold below cost'],
   prices_outdated: ({ subject }) => [`The price list of ${subject}`, 'has been outdated', 'was outdated'],
 };
 
@@ -580,22 +604,23 @@ function isOfPlan({ kind }: { kind: string }): boolean {
 }
 
 function withBonus({ bonus: credited }: { bonus?: string | undefined }): string {
-  return credited === undefined ? '' : `, with a bonus of ${showUsd(credited)}`;
+  return credited === undefined || isNothing(credited) ? '' : `, with a bonus of ${showUsd(credited)}`;
 }
 
-/** Said of a refund or a dispute. */
-function takenBack(data: { kind: string; amount: string; debt: string; bonus?: string | undefined }): string {
-  const ofBonus = data.bonus === undefined ? '' : ` and ${showUsd(data.bonus)} of its bonus`;
-  const verb = ofBonus === '' ? 'was' : 'were';
-  return `${showUsd(data.amount)}${ofBonus} ${verb} taken from ${paidBy(data)}${owing(data.debt)}`;
+/** Says what a refund or a dispute took. */
+function deducted(data: { kind: string; amount: string; debt: string; bonus?: string | undefined }): string {
+  const taken = [
+    ...(isNothing(data.amount) ? [] : [showUsd(data.amount)]),
+    ...(data.bonus === undefined || isNothing(data.bonus) ? [] : [`${showUsd(data.bonus)} of its bonus`]),
+  ];
+  const what = taken.length === 0 ? 'Nothing' : taken.join(' and ');
+  const from = isOfPlan(data) ? 'what was paid for a plan' : 'the balance';
+  const owed = isNothing(data.debt) ? '' : `, and ${showUsd(data.debt)} is owed`;
+  return `${what} ${taken.length > 1 ? 'were' : 'was'} deducted from ${from}${owed}.`;
 }
 
-function paidBy(paid: { kind: string }): string {
-  return isOfPlan(paid) ? 'what was paid for a plan' : 'the balance';
-}
-
-function owing(debt: string): string {
-  return debt === '0' ? '' : `, and ${showUsd(debt)} is owed`;
+function isNothing(usd: string): boolean {
+  return /^0*(?:\.0*)?$/.test(usd);
 }
 
 function named({ key: keyId, name }: { key: string; name: string }): string {

@@ -32,6 +32,10 @@ export interface EventPage {
   account: number | null;
   /** Only of these types; null: of all. */
   types: readonly EventType[] | null;
+  /** Inclusive; null: from the first one. */
+  sinceMs: number | null;
+  /** Inclusive; null: up to the last one. */
+  untilMs: number | null;
   /** Cursor: the seq of the last event seen. */
   before: number | null;
   limit: number;

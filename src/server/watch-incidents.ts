@@ -98,7 +98,14 @@ export class IncidentWatch {
   async #findUpkeep(nowMs: number): Promise<Finding[]> {
     const { stores, catalog } = this.#parts;
     const { providers, models } = catalog();
-    const page = { account: null, types: UPKEEP_EVENTS, before: null, limit: bounds.incidentEventsRead };
+    const page = {
+      account: null,
+      types: UPKEEP_EVENTS,
+      sinceMs: null,
+      untilMs: null,
+      before: null,
+      limit: bounds.incidentEventsRead,
+    };
     const events = await stores.events.listEvents(page);
     const backedUp = await stores.events.readFact(LAST_BACKUP);
     const listed = [...models.values()].flatMap(({ priceListedOn }) => priceListedOn ?? []).sort();

@@ -89,12 +89,9 @@ export function eventLists(on: SqlReader): Pick<ReportReads, 'listEvents' | 'lis
 
 function listEvents(on: SqlReader): EventStore['listEvents'] {
   const startOf = pageStarts(on, 'events');
-  return async ({ account, types, before, limit }) => {
+  return async ({ account, types, limit, ...asked }) => {
     const bindings = new Bindings();
-    const page = newestFirst(bindings, {
-      sinceMs: null,
-      start: await startOf({ before, sinceMs: null, untilMs: null }),
-    });
+    const page = newestFirst(bindings, { sinceMs: asked.sinceMs, start: await startOf(asked) });
     const equal = account === null ? [] : ([['account_id', bindings.add(account)]] as const);
     const index = account === null ? 'events_in_order' : 'events_of_account';
     const where = types === null ? [] : [`r.type IN (${types.map((type) => bindings.add(type)).join(', ')})`];
@@ -106,7 +103,7 @@ function listEvents(on: SqlReader): EventStore['listEvents'] {
 
 function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
   const columns = columnsAs(on, 'r', ...deliveryNames);
-  return async ({ accountId, destinationId, status, before, limit }) => {
+  return async ({ accountId, destinationId, status, sinceMs, untilMs, before, limit }) => {
     const bindings = new Bindings();
     const equal: [string, string][] = [];
     if (destinationId !== null) equal.push(['destination_id', bindings.add(destinationId)]);
@@ -114,6 +111,8 @@ function listDeliveries(on: SqlReader): ReportReads['listDeliveries'] {
     const index = destinationId !== null ? 'deliveries_of_destination' : 'deliveries_of_account';
     const where = [
       ...(status === null ? [] : [`r.status = ${bindings.add(status)}`]),
+      ...(sinceMs === null ? [] : [`r.created_at_ms >= ${bindings.add(sinceMs)}`]),
+      ...(untilMs === null ? [] : [`r.created_at_ms <= ${bindings.add(untilMs)}`]),
       ...(destinationId !== null && accountId !== null ? [`r.account_id = ${bindings.add(accountId)}`] : []),
     ];
     const range = on.range(

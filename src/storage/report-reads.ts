@@ -63,6 +63,7 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   searchAccountNames: true,
   searchKeyNames: true,
   searchPersonNames: true,
+  searchDestinationNames: true,
   listRefusals: true,
   totalRefusals: true,
   listFrequentRefusals: true,

@@ -1,4 +1,4 @@
-// Accounts, keys and people by a part of their name: the newest rows, a part of an index at a time. No index knows names, so that
+// Accounts, keys, people and destinations by a part of their name: the newest rows, a part of an index at a time. No index knows names, so that
 // the number of rows and the time are bounded.
 
 import type { NameSearch, NameSearches } from '../accounts/accounts.ts';
@@ -9,9 +9,14 @@ import { keyTexts } from './sorted-reads.ts';
 import { Bindings, LAST, numbers, type Position, type PositionRow, type SqlReader } from './sql-reader.ts';
 import { documents, readStored, type StoredDocument } from './stored-documents.ts';
 
+interface FoundRow {
+  id: number;
+  document: string;
+}
+
 interface Searched<Row = unknown> {
-  table: 'accounts' | 'keys' | 'people';
-  document: StoredDocument<Row>;
+  table: 'accounts' | 'keys' | 'people' | 'destinations';
+  read: (row: FoundRow) => Row;
   /** Expressions of what is searched, in lower case. */
   texts: readonly string[];
 }
@@ -35,10 +40,23 @@ export function searchReads(on: SqlReader, fewer: Partial<NameSearchLimits> = {}
   };
   const member = (name: string) => on.lower(on.jsonText('r.document', [name]));
   return {
-    searchAccountNames: find({ table: 'accounts', document: documents.account, texts: [member('name')] }),
-    searchKeyNames: find({ table: 'keys', document: documents.key, texts: [keyTexts(on)] }),
-    searchPersonNames: find({ table: 'people', document: documents.person, texts: [member('name'), member('email')] }),
+    searchAccountNames: find({ table: 'accounts', read: stored(documents.account), texts: [member('name')] }),
+    searchKeyNames: find({ table: 'keys', read: stored(documents.key), texts: [keyTexts(on)] }),
+    searchPersonNames: find({
+      table: 'people',
+      read: stored(documents.person),
+      texts: [member('name'), member('email')],
+    }),
+    searchDestinationNames: find({
+      table: 'destinations',
+      read: ({ id }) => id,
+      texts: [member('name'), member('address')],
+    }),
   };
+}
+
+function stored<Row>(of: StoredDocument<Row>): (row: FoundRow) => Row {
+  return ({ document }) => readStored(of, document);
 }
 
 async function searchNames<Row>(
@@ -86,12 +104,7 @@ async function matchesIn<Row>(on: SqlReader, searched: Searched<Row>, search: Na
   const wanted = bindings.add(search.text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()));
   const matches = searched.texts.map((searchedText) => on.contains(searchedText, wanted));
   const text = `SELECT r.document, ${numbers(on, 'id')} FROM (SELECT r.* ${range}) r WHERE ${matches.join(' OR ')} LIMIT ${bindings.add(search.limit)}`;
-  return readRows(
-    on,
-    await on.read<{ id: number; document: string }>(text, ...bindings.values),
-    ({ id }) => id,
-    ({ document }) => readStored(searched.document, document),
-  );
+  return readRows(on, await on.read<FoundRow>(text, ...bindings.values), ({ id }) => id, searched.read);
 }
 
 function rangeOf(on: SqlReader, bindings: Bindings, { table }: Searched, search: NameSearch, { start, end }: Part) {

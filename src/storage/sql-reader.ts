@@ -23,7 +23,8 @@ export interface IndexRange {
     | 'people'
     | 'events'
     | 'deliveries'
-    | 'refusals';
+    | 'refusals'
+    | 'destinations';
   /** Null: the primary key. PostgreSQL finds the index by the order and the bounds. */
   index: string | null;
   /** The first columns of the index, each with the expression of its value. */

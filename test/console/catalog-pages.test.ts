@@ -173,7 +173,7 @@ seen('an operator creates a group, changes and resets a setting, and deletes a m
   await page.getByRole('textbox', { name: 'Name' }).fill('half');
   await page.getByRole('dialog').getByLabel('Models').fill('sandbox-t*');
   await page.keyboard.press('Enter');
-  await page.getByText('Matches sandbox-thinking, sandbox-tool.').waitFor();
+  await page.getByText('Matches sandbox-thinking, sandbox-tool, sandbox-transcription.').waitFor();
   await page.getByRole('textbox', { name: 'Price multiplier' }).fill('0.5');
   await press(page, 'Review changes');
   await press(page, 'Save changes');

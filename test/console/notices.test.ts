@@ -184,6 +184,13 @@ test.skipIf(chromium === null)(
     await page.getByRole('table', { name: 'Deliveries' }).getByRole('link', { name: 'my server' }).waitFor();
     await visitor.goTo('/events');
     await page.getByText('This is a test of the destination').waitFor();
+    for (const [path, none] of [
+      ['/events', 'No events in this time range'],
+      ['/deliveries', 'No deliveries in this time range'],
+    ]) {
+      await visitor.goTo(`${path}?range=2025-01-01..2025-01-02`);
+      await page.getByText(`${none}`).waitFor();
+    }
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -62,7 +62,6 @@ function viewsOf(role: Role): string[] {
 
 /** A filter of each list that has some, and the name of the button that opens them on a phone. */
 const filters: Readonly<Record<string, readonly [field: string, button?: string]>> = {
-  '/deliveries': ['Destination'],
   '/keys': ['Name, prefix, tag or account'],
   '/keys?status=enabled': ['Name, prefix, tag or account', 'Filters (1)'],
   '/models': ['Name or alias'],

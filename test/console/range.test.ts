@@ -15,6 +15,8 @@ import {
   rangeText,
   stepMs,
 } from '../../console/range.ts';
+import operations from '../../src/commands/operations.json';
+import { projectFiles, readText } from '../sources.ts';
 
 const NOW_MS = Date.parse('2026-11-22T17:45:12.345Z');
 const MINUTE_MS = 60_000;
@@ -128,4 +130,21 @@ test('a range says which days in UTC it covers, or its times in the zone', () =>
   expect(described('7d', 'America/New_York')).toBe('Nov 16 – Nov 22 (UTC)');
   expect(described('2026-11-01..2026-11-02', 'Asia/Kathmandu')).toBe('Nov 1 (UTC)');
   expect(described('24h', 'Asia/Kathmandu')).toMatch(/^Nov 21, 11:45.PM – now \(Kathmandu time\)$/);
+});
+
+/** The latest rows, whatever the range. */
+const LATEST = ['console/features/destinations/show.tsx'];
+
+test('every page that lists rows of a time takes the range of the console', () => {
+  const ofRange = Object.values(operations).flatMap(({ path, isList, flags }) =>
+    isList && 'since' in flags ? [path] : [],
+  );
+  expect(ofRange).toContain('/events');
+  const lists = projectFiles().flatMap((file) => {
+    const text = /^console\/.*\.tsx$/.test(file) && !LATEST.includes(file) ? (readText(file) ?? '') : '';
+    const listed = [...text.matchAll(/useList\('([^']+)'/g)].map(([, path = '']) => path);
+    return listed.filter((path) => ofRange.includes(path)).map((path) => ({ path, hasRange: /useRange\(/.test(text) }));
+  });
+  expect(lists.filter(({ hasRange }) => !hasRange)).toEqual([]);
+  expect(new Set(lists.map(({ path }) => path))).toEqual(new Set(ofRange));
 });

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { countOf, formatShort } from '../../console/figures.ts';
 import { type Grouping, groupingLabels, groupingNoun, groupName } from '../../console/groupings.ts';
-import { rangeOf, rangeText } from '../../console/range.ts';
+import { precedingRange, rangeOf, rangeQuery, rangeText, startOf } from '../../console/range.ts';
 import { startOfDay } from '../../console/times.ts';
 import { parseUsd } from '../../src/base/money.ts';
 import { firstDocuments } from '../../src/catalog/catalog.ts';
@@ -163,7 +163,7 @@ async function expectDayLinks(table: Locator): Promise<void> {
   }
 }
 
-async function expectMargin(page: Page, own: readonly Json[]): Promise<void> {
+async function expectMargin(page: Page, own: readonly Json[], text: string): Promise<void> {
   await choose(page, 'Margin');
   const { revenue, providerCost } = marginOf(own);
   const cards = page.getByRole('main').locator('.mantine-Card-root');
@@ -178,6 +178,9 @@ async function expectMargin(page: Page, own: readonly Json[]): Promise<void> {
     ['Margin', revenue - providerCost],
   ] as const)
     await reach(page, [amount], () => amountsIn(figureOf(label)));
+  await expectFormerMargin(page, text, (label) =>
+    cards.filter({ has: page.getByText(label, { exact: true }) }).first(),
+  );
   const cells = (members: readonly Json[]) => {
     const { messages, revenue: paid, providerCost: cost } = marginOf(members);
     return [messages, paid, cost, paid - cost];
@@ -188,6 +191,30 @@ async function expectMargin(page: Page, own: readonly Json[]): Promise<void> {
       Object.fromEntries(Object.entries(await rowsIn(table)).map(([name, row]) => [name, row.slice(0, 4)])),
     );
   });
+}
+
+/** The period before is complete: the page, the API and the records have the same amounts of it. */
+async function expectFormerMargin(page: Page, text: string, cardOf: (label: string) => Locator): Promise<void> {
+  const nowMs = startOf(Date.now(), 'minute');
+  const range = rangeOf(text, nowMs);
+  const { sinceMs, untilMs } = precedingRange(range, nowMs);
+  const { revenue, providerCost, messages } = marginOf(
+    records.filter(({ at }) => Date.parse(String(at)) >= sinceMs && Date.parse(String(at)) < untilMs),
+  );
+  if (range.untilMs !== null) expect(messages).toBeGreaterThan(0); // of the longest range, nobody sent before
+  const { since: previousSince, until: previousUntil = '' } = rangeQuery({ sinceMs, untilMs });
+  const before = { previous_since: previousSince, previous_until: previousUntil };
+  const query = new URLSearchParams({ ...rangeQuery(range), ...before, group_by: 'model' });
+  const { previous, is_previous_complete: isComplete } = await turnpike.admin('GET', `/usage/margin?${query}`);
+  expect(isComplete).toBe(true);
+  for (const [label, member, amount] of [
+    ['Revenue', 'revenue', revenue],
+    ['Provider cost', 'provider_cost', providerCost],
+    ['Margin', 'margin', revenue - providerCost],
+  ] as const) {
+    expect(amountOf(String((previous as Json)[member]))).toBe(amount);
+    await reach(page, [amount], () => amountsIn(cardOf(label).getByText('Previous period:')));
+  }
 }
 
 /** A month, UTC. */
@@ -248,7 +275,7 @@ for (const zone of ZONES)
 
     const own = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
     await expectGroupedUsage(page, own);
-    await expectMargin(page, own);
+    await expectMargin(page, own, text);
 
     const hasAmount = (row: Locator, amount: bigint) =>
       reach(page, true, async () => (await amountsIn(row)).includes(amount));

@@ -45,6 +45,23 @@ test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter o
   expect(visitor.problems).toEqual([]);
 });
 
+test.skipIf(chromium === null)('Enter opens the option that is selected, also if others arrive above it', async () => {
+  const view = { page: '/usage', name: 'Globex errors', search: 'outcome=failed', is_shared: true };
+  await opened.turnpike.admin('POST', '/views', view);
+  await using visitor = await opened.visit('operator');
+  const { page } = visitor;
+  const letGo = await hold(page, /\/api\/v1\/views/);
+  await page.goto(`${visitor.url}/console/groups`);
+  await page.getByRole('heading', { name: 'Groups' }).first().waitFor();
+  await search(page, 'glob');
+  await page.getByRole('option', { name: /^globex/, selected: true }).waitFor();
+  await letGo();
+  await page.getByRole('option', { name: /^Globex errors/, selected: false }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/console/accounts/${opened.filled.accounts.globex}*`);
+  expect(visitor.problems).toEqual([]);
+});
+
 test.skipIf(chromium === null)('a member finds only what the role may see', async () => {
   await using visitor = await opened.visit('member');
   const { page } = visitor;

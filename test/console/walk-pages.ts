@@ -94,14 +94,15 @@ async function withoutUsage(turnpike: Turnpike) {
 export async function withBill(turnpike: Turnpike, provider: string, model: string): Promise<string> {
   await turnpike.admin('POST', '/provider-bill-sources', { provider, kind: 'anthropic', schedule: 'never' });
   const { token } = JSON.parse(readFileSync(join(turnpike.dataDirectory, 'operator.json'), 'utf8'));
+  const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10); // in the default time range
   const cell = `"${model.replaceAll('"', '""')}"`;
   const imported = await fetch(`${turnpike.url}/api/v1/provider-bill-sources/${provider}/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
-    body: `usage_date_utc,model,token_type,cost_usd\n2026-01-05,${cell},output,1234.5678901234\n`,
+    body: `usage_date_utc,model,token_type,cost_usd\n${day},${cell},output,1234.5678901234\n`,
   });
   if (!imported.ok) throw new Error(`the bill was not imported: ${await imported.text()}`);
-  return `${provider}:2026-01-05`;
+  return `${provider}:${day}`;
 }
 
 /** A webhook of the account whose address cannot be reached, and a delivery to it. */

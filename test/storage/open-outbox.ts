@@ -88,7 +88,15 @@ function destinationOf(id: number, path: string, address: string, nowMs: number)
   };
 }
 
-const ALL = { accountId: null, destinationId: null, status: null, before: null, limit: 1_000 };
+const ALL = {
+  accountId: null,
+  destinationId: null,
+  status: null,
+  sinceMs: null,
+  untilMs: null,
+  before: null,
+  limit: 1_000,
+};
 
 async function settle(dispatcher: Dispatcher): Promise<void> {
   for (let rounds = 0; rounds < 1_000; rounds++) {

@@ -33,7 +33,15 @@ function storing(open: Open): void {
     await bench.emit({ dedupe: 'one' }, { dedupe: 'one' }, { dedupe: 'two', account: 8 });
     await bench.emit({ dedupe: 'one' }, { account: null, type: 'backup.failed', data: { reason: 'disk full' } });
     const list = (more: object) =>
-      bench.stores.events.listEvents({ account: null, types: null, before: null, limit: 10, ...more });
+      bench.stores.events.listEvents({
+        account: null,
+        types: null,
+        sinceMs: null,
+        untilMs: null,
+        before: null,
+        limit: 10,
+        ...more,
+      });
     const all = await list({});
     expect(all.map(({ account, type }) => [account, type])).toEqual([
       [null, 'backup.failed'],
@@ -57,7 +65,9 @@ function storing(open: Open): void {
     expect(await change().catch((failure: unknown) => failure)).toBeInstanceOf(Outpaced);
     expect(await events.readFact('fact')).toBe('x');
     expect(await events.readFact('another')).toBe('');
-    expect(await events.listEvents({ account: null, types: null, before: null, limit: 10 })).toHaveLength(1);
+    expect(
+      await events.listEvents({ account: null, types: null, sinceMs: null, untilMs: null, before: null, limit: 10 }),
+    ).toHaveLength(1);
   });
 
   test('a destination is listed by account, and a change of an old version is outpaced', async () => {

@@ -269,6 +269,7 @@ describe.skipIf(cannotStartPostgres)('reads of PostgreSQL', () => {
             await here.searchAccountNames({ ...search, accountId: null }),
           );
           expect(await there.searchPersonNames(search)).toEqual(await here.searchPersonNames(search));
+          expect(await there.searchDestinationNames(search)).toEqual(await here.searchDestinationNames(search));
         }
     }
     await pool.close();

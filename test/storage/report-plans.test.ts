@@ -107,14 +107,16 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     {
       account: null as number | null,
       types: null as readonly EventType[] | null,
+      sinceMs: null as number | null,
+      untilMs: null as number | null,
       before: null as number | null,
       limit: 10,
     },
-    { account: 1, types: ['key.created'], before: 3 },
+    { account: 1, types: ['key.created'], before: 3, sinceMs: 4, untilMs: 5 },
   ),
   listDeliveries: combinations<DeliveryPage>(
-    { accountId: null, destinationId: null, status: null, before: null, limit: 10 },
-    { accountId: 1, destinationId: 2, status: 'failed', before: 3 },
+    { accountId: null, destinationId: null, status: null, sinceMs: null, untilMs: null, before: null, limit: 10 },
+    { accountId: 1, destinationId: 2, status: 'failed', before: 3, sinceMs: 4, untilMs: 5 },
   ),
   searchUsage: combinations(allSearch, {
     account: 1,
@@ -179,6 +181,10 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
     { accountId: 1, madeBy: 'tok_a' },
   ),
   searchPersonNames: combinations(
+    { text: 'a', accountId: null as number | null, madeBy: null, limit: 8 },
+    { accountId: 1 },
+  ),
+  searchDestinationNames: combinations(
     { text: 'a', accountId: null as number | null, madeBy: null, limit: 8 },
     { accountId: 1 },
   ),

@@ -11,10 +11,11 @@ import { useMe } from '../../me.tsx';
 import { AmountField } from '../../parts/amount-field.tsx';
 import { BudgetFields } from '../../parts/budget.tsx';
 import { DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
-import { TagsField } from '../../parts/fields.tsx';
-import { MultiSelect, TagsInput } from '../../parts/later.tsx';
+import { FoundMultiSelect, TagsField } from '../../parts/fields.tsx';
+import { foundGroups } from '../../parts/found.ts';
+import { TagsInput } from '../../parts/later.tsx';
 import { Icon } from '../../parts/link.tsx';
-import { useChange, useList } from '../../queries.ts';
+import { useChange } from '../../queries.ts';
 import { tagsOf, tagTexts } from '../../tags.ts';
 import { countOrNull } from '../models/form-values.ts';
 import { PlaceFields, useMayChange } from './tree.tsx';
@@ -56,7 +57,7 @@ function AccountEditForm({ account, onDone }: { account: AccountShape; onDone: (
     <form onSubmit={submit} noValidate>
       <Stack>
         {mayChange('name') && <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />}
-        {mayChange('groups') && !hidden.includes('group') && <GroupsField form={form} present={account.groups} />}
+        {mayChange('groups') && !hidden.includes('group') && <GroupsField form={form} />}
         {mayChange('parent') && (
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
             <PlaceFields form={form} />
@@ -90,15 +91,12 @@ interface FieldsProps {
   form: { getInputProps: (name: string) => object };
 }
 
-/** `present` are groups that stay on offer. */
-export function GroupsField({ form, present = [] }: FieldsProps & { present?: readonly string[] }) {
-  const groups = useList('/groups', { query: { limit: 1000 } }).rows.map(({ name }) => name);
+export function GroupsField({ form }: FieldsProps) {
   return (
-    <MultiSelect
+    <FoundMultiSelect
       label="Groups"
       description="Groups set model access and prices. The first group that offers a model sets its price."
-      data={[...new Set([...groups, ...present])]}
-      searchable
+      found={foundGroups}
       {...form.getInputProps('groups')}
     />
   );

@@ -7,7 +7,8 @@ import { statusLabels } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { nanoOf } from '../../money.ts';
 import { type Column, DataTable, moneyColumn, NoMatches, statusColumn, timeColumn } from '../../parts/data-table.tsx';
-import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { FilterBar, FoundFilter, SearchFilter } from '../../parts/fields.tsx';
+import { foundGroups } from '../../parts/found.ts';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
@@ -79,12 +80,11 @@ export function AccountList() {
 }
 
 function AccountFilters() {
-  const groups = useList('/groups', { query: { limit: 1000 } });
   return (
     <FilterBar mb={0}>
       <SearchFilter name="name" label="Name" />
       {!useMe().hidden.includes('group') && (
-        <SelectFilter name="group" label="Group" placeholder="All groups" data={groups.rows.map(({ name }) => name)} />
+        <FoundFilter name="group" label="Group" placeholder="All groups" found={foundGroups} />
       )}
     </FilterBar>
   );

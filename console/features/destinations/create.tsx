@@ -1,6 +1,7 @@
 // Creates a destination, and shows the secret of a webhook once.
 
 import { Card, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import type { CreatedDestinationShape, DestinationShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
@@ -9,6 +10,7 @@ import { fieldFaults } from '../../form-faults.ts';
 import { useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect } from '../../parts/fields.tsx';
+import { SEARCH_MS } from '../../parts/found.ts';
 import { Autocomplete } from '../../parts/later.tsx';
 import { ButtonLink, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
@@ -124,11 +126,14 @@ interface AddressFieldProps {
   isChange?: boolean;
 }
 
+const PEOPLE_SHOWN_MAX = 50;
+
 /** Mails of an account go to its own enabled people only, who are offered. */
 export function AddressField({ kind, account, isChange = false, ...field }: AddressFieldProps) {
   const { role } = useMe();
   const isPicked = kind === 'mail' && account !== '';
-  const query = { limit: 100, ...(role !== 'owner' && { account }) };
+  const [search] = useDebouncedValue(field.value ?? '', SEARCH_MS);
+  const query = { limit: PEOPLE_SHOWN_MAX, search: search.trim(), ...(role !== 'owner' && { account }) };
   const people = useGet('/people', { query, isEnabled: isPicked });
   const words = addressTexts[kind];
   const { onChange, ...others } = field;
@@ -150,6 +155,7 @@ export function AddressField({ kind, account, isChange = false, ...field }: Addr
       {...input}
       description={`Must be an enabled user of the account. ${words.description}`}
       data={[...new Set(emails)]}
+      filter={({ options }) => options}
       onChange={onChange}
     />
   );

@@ -5,20 +5,22 @@ import { useFilters } from '../../filters.ts';
 import { deliveryStatusLabels, optionsOf } from '../../labels.ts';
 import { useDestinationNames } from '../../names.ts';
 import { type Column, DataTable, NameLink, NoRows, statusColumn, timeColumn } from '../../parts/data-table.tsx';
-import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter } from '../../parts/filter-chips.tsx';
+import { foundDestinations } from '../../parts/found.ts';
 import { ButtonLink, pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
-import { type Rows, useGet, useList } from '../../queries.ts';
+import { type Rows, useList } from '../../queries.ts';
+import { rangeQuery } from '../../range.ts';
 import { EventText } from '../events/event-text.tsx';
-import { nameOfDestination } from './words.ts';
 
 const REFRESH_MS = 5_000;
-const LISTED_MAX = 200;
 
 export function DeliveryList() {
-  const { destination = '', status = '' } = useFilters().values;
-  const rows = useList('/deliveries', { query: { destination, status }, everyMs: REFRESH_MS });
+  const { destination, status } = useFilters().values;
+  const query = { destination, status, ...rangeQuery(useRange()) };
+  const rows = useList('/deliveries', { query, everyMs: REFRESH_MS });
   return (
     <>
       <PageHead
@@ -26,36 +28,27 @@ export function DeliveryList() {
         text="Events sent to destinations, with their delivery attempts."
         actions={<ButtonLink label="Destinations" variant="default" icon="send" to="/destinations" />}
       />
-      <DeliveryFilters destination={destination} />
-      <DeliveryTable rows={rows} />
+      <FilterChips filters={deliveryFilters}>
+        <RangeFields />
+      </FilterChips>
+      <DeliveryTable rows={rows} isOfRange />
     </>
   );
 }
 
-function DeliveryFilters({ destination }: { destination: string }) {
-  const { data } = useGet('/destinations', { query: { limit: LISTED_MAX } });
-  const options = (data?.data ?? []).map((row) => ({ value: row.id, label: nameOfDestination(row) }));
-  const isListed = destination === '' || options.some(({ value }) => value === destination);
-  return (
-    <FilterBar>
-      <SelectFilter
-        name="destination"
-        label="Destination"
-        w={260}
-        data={isListed ? options : [{ value: destination, label: destination }, ...options]}
-      />
-      <SelectFilter name="status" label="Status" data={optionsOf(deliveryStatusLabels)} />
-    </FilterBar>
-  );
-}
+const deliveryFilters: readonly ListFilter[] = [
+  { kind: 'found', name: 'destination', label: 'Destination', found: foundDestinations },
+  { kind: 'options', name: 'status', label: 'Status', options: optionsOf(deliveryStatusLabels) },
+];
 
 interface DeliveryTableProps {
   rows: Rows<DeliveryShape>;
   /** All are of the same destination. */
   isOfOne?: boolean;
+  isOfRange?: boolean;
 }
 
-export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
+export function DeliveryTable({ rows, isOfOne = false, isOfRange = false }: DeliveryTableProps) {
   const destinationName = useDestinationNames(isOfOne ? [] : rows.rows.map(({ destination }) => destination));
   const destination: Column<DeliveryShape> = {
     name: 'destination',
@@ -94,6 +87,7 @@ export function DeliveryTable({ rows, isOfOne = false }: DeliveryTableProps) {
       empty={
         <NoRows
           of="deliveries"
+          isOfRange={isOfRange}
           icon="send"
           title="No deliveries yet"
           text="Deliveries appear here when an event occurs or a test is sent."

@@ -1,24 +1,26 @@
-// The description of an event, whose times, amounts and percentages have the format of the console.
+// The description of an event, with times in the format of the console and names in place of ids.
 
 import { Fragment } from 'react';
-import { Money } from '../../parts/money.tsx';
+import { useActors, useNames } from '../../names.ts';
 import { When } from '../../parts/times.tsx';
 
-/** Times and amounts as the API writes them. */
-const EXACT = /(\d{4}-\d{2}-\d{2}T[\d:.]+Z|-?\d+(?:\.\d+)? USD)/;
+/** Times in UTC; and ids of people, tokens and keys whose name is not before them. */
+const KNOWN = /(\d{1,2} [A-Z][a-z]{2,3} \d{4}, \d\d:\d\d UTC|(?<!\()\b(?:person|tok|key)_[0-9A-Za-z]{9}\b)/;
 
 export function EventText({ text }: { text: string }) {
-  // The matches are at odd places.
-  return text
-    .replace(/(?<=\d) %/g, '%')
-    .split(EXACT)
-    .map((part, at) => {
-      const key = `${at} ${part}`;
-      if (at % 2 === 0) return <Fragment key={key}>{part}</Fragment>;
-      return part.endsWith(' USD') ? (
-        <Money key={key} usd={part.slice(0, -4)} />
-      ) : (
-        <When key={key} at={part} isPrecise />
-      );
-    });
+  const parts = text.split(KNOWN);
+  const known = parts.filter((_, at) => isKnown(at));
+  const actorName = useActors(known);
+  const names = useNames(known.filter((id) => id.startsWith('key_')).map((key) => ({ key, account: null })));
+  return parts.map((part, at) => {
+    const key = `${at} ${part}`;
+    if (!isKnown(at)) return <Fragment key={key}>{part}</Fragment>;
+    if (part.endsWith(' UTC')) return <When key={key} at={new Date(part.replace(',', '')).toISOString()} />;
+    return <Fragment key={key}>{part.startsWith('key_') ? names.key(part) : actorName(part)}</Fragment>;
+  });
+}
+
+/** What is known is at the odd places. */
+function isKnown(at: number): boolean {
+  return at % 2 === 1;
 }

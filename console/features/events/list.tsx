@@ -9,14 +9,16 @@ import { type Column, DataTable, NoRows, timeColumn } from '../../parts/data-tab
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
 import { ButtonLink } from '../../parts/link.tsx';
 import { Hint, PageHead } from '../../parts/page.tsx';
+import { RangeFields, useRange } from '../../parts/range.tsx';
 import { useGet, useList } from '../../queries.ts';
+import { rangeQuery } from '../../range.ts';
 import { EventText } from './event-text.tsx';
 
 export function EventList() {
   const me = useMe();
   const { values } = useFilters();
   const { account = '', type = '' } = values;
-  const rows = useList('/events', { query: { account, type } });
+  const rows = useList('/events', { query: { account, type, ...rangeQuery(useRange()) } });
   const types = useGet('/event-types').data?.data ?? [];
   const names = useNames(rows.rows.map((row) => ({ account: row.account, key: null })));
   const accountColumn: Column<EventShape> = {
@@ -38,7 +40,9 @@ export function EventList() {
         text="Events that can be sent to destinations."
         actions={<ButtonLink label="Notifications" variant="default" icon="send" to="/destinations" />}
       />
-      <FilterChips filters={[typeFilter, ...useAccountFilter()]} />
+      <FilterChips filters={[typeFilter, ...useAccountFilter()]}>
+        <RangeFields />
+      </FilterChips>
       <DataTable
         label="Events"
         isFolding
@@ -53,6 +57,7 @@ export function EventList() {
         empty={
           <NoRows
             of="events"
+            isOfRange
             icon="bell"
             title="No events yet"
             text="Events such as a low balance, a new API key or a failed payment appear here."

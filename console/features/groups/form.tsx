@@ -8,9 +8,11 @@ import { useForm } from '../../form.ts';
 import { objectFaults } from '../../form-faults.ts';
 import { TIERS, tierLabels } from '../../labels.ts';
 import { FormActions } from '../../parts/dialog-button.tsx';
+import { FoundTagsInput } from '../../parts/fields.tsx';
+import { foundModels } from '../../parts/found.ts';
 import { TagsInput } from '../../parts/later.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { matchesPattern } from '../../patterns.ts';
+import { matchesAny } from '../../patterns.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { countOrNull } from '../models/form-values.ts';
 import { limitLabels, limitNames } from './limits.ts';
@@ -48,10 +50,11 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
           {...(group === null ? { 'data-autofocus': true } : { variant: 'filled' })}
           {...form.getInputProps('name')}
         />
-        <TagsInput
+        <FoundTagsInput
           label="Models"
           description="Model names, or patterns with * as a wildcard. Press Enter to add one."
-          data={['*', ...modelNames]}
+          first={['*']}
+          found={allModels}
           acceptValueOnBlur
           required
           {...form.getInputProps('models')}
@@ -111,7 +114,7 @@ function TierBoxes({ form }: { form: UseFormReturnType<Fields> }) {
 }
 
 function MatchedModels({ patterns, modelNames }: { patterns: readonly string[]; modelNames: readonly string[] }) {
-  const covered = modelNames.filter((name) => patterns.some((pattern) => matchesPattern(name, pattern)));
+  const covered = modelNames.filter((name) => matchesAny(name, patterns));
   const shown = covered.slice(0, NAMES_SHOWN_MAX);
   return (
     <Hint size="xs" aria-live="polite">
@@ -121,6 +124,8 @@ function MatchedModels({ patterns, modelNames }: { patterns: readonly string[]; 
     </Hint>
   );
 }
+
+const allModels = foundModels(null);
 
 type Fields = ReturnType<typeof fieldsOf>;
 

@@ -4,8 +4,10 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
+import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { type Column, DataTable, moneyColumn, NameLink } from '../../parts/data-table.tsx';
+import { type Column, DataTable, moneyColumn, NameLink, NoRows } from '../../parts/data-table.tsx';
+import { FilterBar, SearchFilter } from '../../parts/fields.tsx';
 import { Modal } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, Icon, TextLink } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, Hint, PageHead } from '../../parts/page.tsx';
@@ -23,7 +25,8 @@ const FEW_ROWS = 4;
 export function GroupList() {
   const me = useMe();
   const isInstallation = seesInstallation(me);
-  const groups = useList('/groups', { query: ALL_ROWS });
+  const { search } = useFilters().values;
+  const groups = useList('/groups', { query: { search } });
   const models = useList('/models', { query: ALL_ROWS });
   const accounts = useGet('/accounts', { query: ALL_ROWS, isEnabled: isInstallation });
   const costs = useCosts('group', { isEnabled: isInstallation });
@@ -62,6 +65,7 @@ export function GroupList() {
       />
       <Stack>
         <FailureNotice failure={removing.failure} />
+        {(groups.showMore !== null || search !== undefined) && <GroupFilter />}
         <DataTable
           label="Groups"
           isFolding
@@ -69,7 +73,8 @@ export function GroupList() {
           columns={columns}
           keyOf={({ name }) => name}
           empty={
-            <EmptyState
+            <NoRows
+              of="groups"
               icon="layers"
               title="No groups yet"
               text="Create a group to give accounts access to models."
@@ -82,6 +87,14 @@ export function GroupList() {
       <ReviewDialog apply={removing} />
       <EditModal edited={edited} models={models.rows} onDone={() => setEdited(null)} />
     </>
+  );
+}
+
+function GroupFilter() {
+  return (
+    <FilterBar mb={0}>
+      <SearchFilter name="search" label="Name" />
+    </FilterBar>
   );
 }
 

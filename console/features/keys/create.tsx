@@ -1,6 +1,6 @@
 // Creates an API key, shows its secret once, and waits for its first request.
 
-import { Card, Group, Loader, NativeSelect, Stack, Text } from '@mantine/core';
+import { Card, Group, Loader, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { CreatedKeyShape, KeyShape } from '../../../src/admin-api/shapes.ts';
 import { formatMs } from '../../figures.ts';
@@ -10,16 +10,18 @@ import { fieldFaults } from '../../form-faults.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
 import { FormActions, FormFailure } from '../../parts/dialog-button.tsx';
 import { AccountSelect, useChoosesAccount } from '../../parts/fields.tsx';
+import { foundModels } from '../../parts/found.ts';
 import { ActionButton, ButtonLink, Icon, pathOf, useGoTo } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
-import { matchesPattern } from '../../patterns.ts';
+import { matchesAny } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
 import { markSecretSaved } from '../../unsaved.ts';
 import { usePlaygroundKey } from '../playground/key-source.ts';
+import { ModelSelect } from '../playground/model-select.tsx';
 import { useDefaultModel } from './default-model.ts';
 import { KeyFields, useGroupsOf, useModelNames } from './form.tsx';
 import { createBody, emptyValues, isSandboxError, type KeyValues } from './values.ts';
@@ -98,7 +100,7 @@ const REFRESH_MS = 2_000;
 function GetStarted({ created, secret }: { created: KeyShape; secret: string }) {
   const names = useModelNames(created.groups)
     .filter((name) => !isSandboxError(name))
-    .filter((name) => created.models === null || created.models.some((pattern) => matchesPattern(name, pattern)));
+    .filter((name) => created.models === null || matchesAny(name, created.models));
   const [chosen, setChosen] = useState<string | null>(null);
   const usual = useDefaultModel(names);
   const model = chosen ?? usual;
@@ -119,11 +121,11 @@ function GetStarted({ created, secret }: { created: KeyShape; secret: string }) 
           </Stack>
           <Group gap="xs" align="flex-end">
             {names.length > 1 && (
-              <NativeSelect
-                aria-label="Model"
-                data={names}
+              <ModelSelect
+                label="Model"
+                found={foundModels(created.groups, created.models)}
                 value={model}
-                onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+                onChange={setChosen}
               />
             )}
             <ActionButton label="Open in playground" isPrimary onClick={tryIt} icon="play" />

@@ -7,11 +7,11 @@ import { useEffect } from 'react';
 import { optionsOf } from '../../labels.ts';
 import { useMe } from '../../me.tsx';
 import { AmountField } from '../../parts/amount-field.tsx';
-import { TagsField } from '../../parts/fields.tsx';
+import { FoundSelect, FoundTagsInput, TagsField } from '../../parts/fields.tsx';
+import { foundHolders, foundModels } from '../../parts/found.ts';
 import { MultiSelect, TagsInput } from '../../parts/later.tsx';
 import { ActionButton } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
-import { matchesPattern } from '../../patterns.ts';
 import { useGet } from '../../queries.ts';
 import { collapsedFields, isSandboxError, type KeyValues } from './values.ts';
 
@@ -28,6 +28,10 @@ const expiryLabels = {
 };
 
 type KeyForm = UseFormReturnType<KeyValues>;
+
+const SERVICE = 'service';
+/** A new key of the user. */
+const OWN = 'own';
 
 export const LISTED_MAX = 1_000;
 
@@ -75,27 +79,19 @@ function PersonField({ form }: { form: KeyForm }) {
   const me = useMe();
   const { account } = form.values;
   const isEnabled = me.role !== 'member' && (me.account !== null || account !== '');
-  const people = useGet('/people', { query: { limit: LISTED_MAX, ...(account && { account }) }, isEnabled });
   if (!isEnabled) return null;
-  const enabled = (people.data?.data ?? []).filter(({ status, account: of }) => status !== 'disabled' && of !== null);
-  const shown = enabled.map(({ id, name, email }) => ({
-    value: id,
-    label: [name, email].filter(Boolean).join(', ') || id,
-  }));
-  const { person } = form.values;
   const isOwnByDefault = me.kind === 'person' && me.account !== null;
-  const isShown = person === '' || person === 'service' || shown.some(({ value }) => value === person);
+  const value = form.values.person || (isOwnByDefault ? OWN : SERVICE);
   return (
-    <NativeSelect
+    <FoundSelect
       label="Belongs to"
       description="A user, whose budget applies, or the account. A service key keeps working when users leave."
-      data={[
-        ...(person === '' && isOwnByDefault ? [{ value: '', label: 'You' }] : []),
-        { value: person === '' && !isOwnByDefault ? '' : 'service', label: 'Service key' },
-        ...shown,
-        ...(isShown ? [] : [{ value: person, label: person }]),
-      ]}
-      {...form.getInputProps('person')}
+      first={[...(isOwnByDefault ? [{ value: OWN, label: 'You' }] : []), { value: SERVICE, label: 'Service key' }]}
+      found={foundHolders(account || (me.account?.id ?? ''))}
+      allowDeselect={false}
+      value={value}
+      onChange={(id) => form.setFieldValue('person', id === OWN ? '' : (id ?? ''))}
+      error={form.errors['person']}
     />
   );
 }
@@ -136,30 +132,29 @@ function ExpiryFields({ form }: { form: KeyForm }) {
 }
 
 function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: readonly string[] }) {
-  const names = useModelNames(form.values.groups.length > 0 ? form.values.groups : accountGroups);
+  const hidesGroups = useMe().hidden.includes('group');
+  const groups = form.values.groups.length > 0 ? form.values.groups : accountGroups;
   return (
-    <TagsInput
+    <FoundTagsInput
       label="Model access"
       description="Model names, or patterns with * as a wildcard. Leave empty to allow all models of its groups."
       placeholder={form.values.models.length === 0 ? '*' : ''}
-      data={names}
+      found={foundModels(hidesGroups ? null : groups)}
       isDuplicate={(name, chosen) => chosen.includes(name)}
       {...form.getInputProps('models')}
     />
   );
 }
 
-/** The names of the models that these groups offer; all visible models for null, or if groups are hidden. */
-export function useModelNames(groupNames: readonly string[] | null): string[] {
+/** The first names of models that these groups offer; of all visible models for null, or if groups are hidden. */
+export function useModelNames(groups: readonly string[] | null): string[] {
   const hidesGroups = useMe().hidden.includes('group');
-  const models = useGet('/models', { query: { limit: LISTED_MAX } });
-  const groups = useGet('/groups', { query: { limit: LISTED_MAX } });
-  const patterns = (groups.data?.data ?? [])
-    .filter(({ name }) => groupNames === null || groupNames.includes(name))
-    .flatMap((group) => group.models);
+  const isOfAll = hidesGroups || groups === null;
+  const query = { limit: LISTED_MAX, ...(!isOfAll && { groups: groups.join() }) };
+  const models = useGet('/models', { query, isEnabled: isOfAll || groups.length > 0 });
   return (models.data?.data ?? [])
+    .filter((model) => hidesGroups || model.groups.length > 0)
     .map(({ name }) => name)
-    .filter((name) => hidesGroups || patterns.some((pattern) => matchesPattern(name, pattern)))
     .toSorted((one, other) => Number(isSandboxError(one)) - Number(isSandboxError(other)));
 }
 

@@ -6,8 +6,11 @@ import { Fragment } from 'react';
 import { optionsOf, TIERS, tierLabels } from '../../labels.ts';
 import { RATE_DIGITS } from '../../money.ts';
 import { AmountField } from '../../parts/amount-field.tsx';
+import { FoundSelect } from '../../parts/fields.tsx';
+import { foundProviders } from '../../parts/found.ts';
 import { ActionButton } from '../../parts/link.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
+import { useGet } from '../../queries.ts';
 import { blankRoute, type ModelFields, RATES, type RateName, rateLabels } from './form-values.ts';
 
 const costModeLabels = { unknown: 'Unknown', listed: 'List price', stated: 'Custom' };
@@ -78,17 +81,18 @@ function RateFieldset({ form, path }: { form: Form; path: string }) {
   );
 }
 
-export function RouteFieldset({ form, providers }: { form: Form; providers: readonly string[] }) {
+export function RouteFieldset({ form }: { form: Form }) {
   const { routes } = form.getValues();
+  const providers = useGet('/providers', { query: { limit: 1 } }).data?.data;
   return (
     <Stack>
       <div>
         <Heading>Routes</Heading>
         <Hint>Providers that serve this model.</Hint>
       </div>
-      {providers.length === 0 && <Text c="orange.8">There are no providers yet. Add one first.</Text>}
+      {providers?.length === 0 && <Text c="orange.8">There are no providers yet. Add one first.</Text>}
       {routes.map(({ key }, at) => (
-        <RouteCard key={key} form={form} at={at} providers={providers} isOnly={routes.length === 1} />
+        <RouteCard key={key} form={form} at={at} isOnly={routes.length === 1} />
       ))}
       {form.errors['routes'] !== undefined && (
         <Text size="sm" c="red" role="alert">
@@ -106,7 +110,7 @@ export function RouteFieldset({ form, providers }: { form: Form; providers: read
         <ActionButton
           label="Add route"
           icon="plus"
-          onClick={() => form.insertListItem('routes', blankRoute(providers[0]))}
+          onClick={() => form.insertListItem('routes', blankRoute(providers?.[0]?.name))}
         />
       </Group>
     </Stack>
@@ -116,11 +120,10 @@ export function RouteFieldset({ form, providers }: { form: Form; providers: read
 interface RouteCardProps {
   form: Form;
   at: number;
-  providers: readonly string[];
   isOnly: boolean;
 }
 
-function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
+function RouteCard({ form, at, isOnly }: RouteCardProps) {
   const path = `routes.${at}`;
   const { costMode, cost } = form.getValues().routes[at] ?? blankRoute();
   const field = (name: string) => form.getInputProps(`${path}.${name}`);
@@ -141,11 +144,15 @@ function RouteCard({ form, at, providers, isOnly }: RouteCardProps) {
           )}
         </Group>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" style={{ alignItems: 'end' }}>
-          <NativeSelect
+          <FoundSelect
             label="Provider"
-            data={[{ value: '', label: 'Choose a provider…' }, ...providers]}
+            placeholder="Choose a provider…"
             required
-            {...field('provider')}
+            allowDeselect={false}
+            found={foundProviders}
+            value={form.getValues().routes[at]?.provider || null}
+            onChange={(name) => form.setFieldValue(`${path}.provider`, name ?? '')}
+            error={field('provider').error}
           />
           <TextInput label="Upstream model" description="Leave empty to use the model name." {...field('model')} />
         </SimpleGrid>

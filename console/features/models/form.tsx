@@ -37,9 +37,8 @@ export function ModelCreate() {
 /** The models of the price list that do not exist yet, by vendor. */
 function FromList({ form }: { form: UseFormReturnType<ModelFields> }) {
   const listed = (useGet('/prices').data?.data ?? []).filter(isOfVendor);
-  const models = useList('/models', { query: { limit: 1000 } });
-  const sold = new Set(models.rows.map(({ name }) => name));
-  const free = listed.filter(({ name }) => !sold.has(name));
+  const sold = useGet('/catalogue').data?.document.models ?? {};
+  const free = listed.filter(({ name }) => !Object.hasOwn(sold, name));
   const families = [...new Set(free.map(({ family }) => family))];
   const take = (name: string | null) => {
     const found = free.find((model) => model.name === name);
@@ -136,7 +135,7 @@ function ModelForm({ fields, isNew, head }: ModelFormProps) {
         <NameFieldset form={form} isNew={isNew} />
         <PriceCard form={form} />
         <LimitsCard form={form} />
-        <RouteFieldset form={form} providers={useProviderNames()} />
+        <RouteFieldset form={form} />
         {faults === null && <FailureNotice failure={apply.failure} />}
         <FormActions
           label="Review changes"
@@ -148,10 +147,6 @@ function ModelForm({ fields, isNew, head }: ModelFormProps) {
       <ReviewDialog apply={apply} />
     </form>
   );
-}
-
-function useProviderNames(): string[] {
-  return useList('/providers', { query: { limit: 1000 } }).rows.map(({ name }) => name);
 }
 
 function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {

@@ -4,12 +4,13 @@ import { Group, Stack, Tabs, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';
 import { countOf } from '../../figures.ts';
-import { type Sorting, useFilters, useSorting } from '../../filters.ts';
+import { countFilters, type Sorting, useFilters, useSorting } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
 import { nanoOf, rateOfGroup } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { type Column, DataTable, moneyColumn, NameLink, NoMatches, rateColumn } from '../../parts/data-table.tsx';
-import { FilterBar, SearchFilter, SelectFilter } from '../../parts/fields.tsx';
+import { FilterBar, FoundFilter, SearchFilter } from '../../parts/fields.tsx';
+import { foundGroups, foundProviders } from '../../parts/found.ts';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, Hint, PageHead } from '../../parts/page.tsx';
 import { RangeFilter } from '../../parts/range.tsx';
@@ -72,22 +73,23 @@ function AddButton() {
 
 function InstallationModels() {
   const { values, clear } = useFilters();
-  const models = useList('/models', { query: ALL_ROWS });
-  const providers = useList('/providers', { query: ALL_ROWS });
+  const models = useList('/models', { query: { ...ALL_ROWS, search: values['search'], groups: values['group'] } });
   const { find } = useRouteHealth();
-  const groups = useList('/groups', { query: ALL_ROWS });
-  const shown = models.rows.filter((model) => fits(model, values));
+  const { provider } = values;
+  const shown = models.rows.filter(
+    ({ routes }) => provider === undefined || routes.some((route) => route.provider === provider),
+  );
   return (
     <Stack>
       <FilterBar mb={0}>
         <SearchFilter name="search" label="Name or alias" />
-        <SelectFilter name="provider" label="Provider" data={providers.rows.map(({ name }) => name)} />
-        <SelectFilter name="group" label="Group" data={groups.rows.map(({ name }) => name)} />
+        <FoundFilter name="provider" label="Provider" found={foundProviders} />
+        <FoundFilter name="group" label="Group" found={foundGroups} />
       </FilterBar>
       <ModelTable
         models={{ ...models, rows: shown }}
         columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(find), groupsColumn]}
-        empty={models.rows.length === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
+        empty={countFilters(values) === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
         onlySandbox={<NoModels />}
       />
     </Stack>
@@ -97,7 +99,7 @@ function InstallationModels() {
 function AccountModels() {
   const me = useMe();
   const { values, clear } = useFilters();
-  const models = useList('/models', { query: ALL_ROWS });
+  const models = useList('/models', { query: { ...ALL_ROWS, search: values['search'] } });
   const groups = useList('/groups', { query: ALL_ROWS });
   const multipliers = new Map(groups.rows.map(({ name, multiplier }) => [name, multiplier]));
   const groupOf = (model: ModelShape) => me.account?.groups.find((group) => model.groups.includes(group));
@@ -108,7 +110,7 @@ function AccountModels() {
         <SearchFilter name="search" label="Name or alias" />
       </FilterBar>
       <ModelTable
-        models={{ ...models, rows: models.rows.filter((model) => fits(model, values)) }}
+        models={models}
         columns={[
           ...priceColumns(paid),
           capabilitiesColumn,
@@ -116,7 +118,7 @@ function AccountModels() {
           copyColumn,
         ]}
         empty={
-          models.rows.length === 0 ? (
+          countFilters(values) === 0 ? (
             <EmptyState
               icon="cube"
               title="No models yet"
@@ -128,15 +130,6 @@ function AccountModels() {
         }
       />
     </Stack>
-  );
-}
-
-function fits(model: ModelShape, { search = '', provider, group }: Record<string, string>): boolean {
-  const wanted = search.trim().toLowerCase();
-  return (
-    [model.name, model.display_name, ...model.aliases].some((name) => name.toLowerCase().includes(wanted)) &&
-    (provider === undefined || model.routes.some((route) => route.provider === provider)) &&
-    (group === undefined || model.groups.includes(group))
   );
 }
 

@@ -8,9 +8,9 @@ import { objectFaults } from '../../form-faults.ts';
 import { windowLengths } from '../../labels.ts';
 import { AmountField } from '../../parts/amount-field.tsx';
 import { FormActions } from '../../parts/dialog-button.tsx';
-import { MultiSelect } from '../../parts/later.tsx';
+import { FoundMultiSelect } from '../../parts/fields.tsx';
+import { foundGroups } from '../../parts/found.ts';
 import { FailureNotice } from '../../parts/page.tsx';
-import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { limitLabels, limitNames } from '../groups/limits.ts';
 import { countOrNull, textOrNull } from '../models/form-values.ts';
@@ -31,7 +31,6 @@ interface PlanFormProps {
 export function PlanForm({ plan, onDone }: PlanFormProps) {
   const form = useForm({ initialValues: fieldsOf(plan) });
   const name = form.values.name.trim();
-  const groups = useList('/groups', { query: { limit: 1000 } }).rows.map((group) => group.name);
   const apply = useReview({ done: 'Plan saved.', onDone });
   const faults = objectFaults(apply.failure, ['plans', name], (field) => FIELDS.includes(field));
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs once per failure
@@ -56,11 +55,10 @@ export function PlanForm({ plan, onDone }: PlanFormProps) {
           <TextInput label="Title" description="For account holders." required {...form.getInputProps('title')} />
         </SimpleGrid>
         <AmountFields form={form} />
-        <MultiSelect
+        <FoundMultiSelect
           label="Groups"
           description="The plan adds these groups to the account, and pays for their requests only. Leave empty to include all groups of the account."
-          data={[...new Set([...groups, ...form.values.groups])]}
-          searchable
+          found={foundGroups}
           {...form.getInputProps('groups')}
         />
         <Text size="sm" fw={600}>

@@ -1,14 +1,16 @@
 // Gives an account a plan by hand, changes its end, or ends it. For operators.
 
-import { Group, NativeSelect, Stack } from '@mantine/core';
+import { Group, Stack } from '@mantine/core';
 import type { AccountPlanShape } from '../../../src/admin-api/shapes.ts';
 import { call } from '../../api.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
 import { ConfirmButton, DialogButton, FormActions, FormFailure } from '../../parts/dialog-button.tsx';
+import { FoundSelect } from '../../parts/fields.tsx';
+import { foundPlans } from '../../parts/found.ts';
 import { Icon } from '../../parts/link.tsx';
 import { TimeField } from '../../parts/times.tsx';
-import { useChange, useList } from '../../queries.ts';
+import { useChange } from '../../queries.ts';
 
 const FIELDS = ['plan', 'ends_at'];
 
@@ -43,7 +45,6 @@ export function PlanGiveButton({ plan }: { plan: AccountPlanShape }) {
 }
 
 function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void }) {
-  const plans = useList('/plans', { query: { limit: 1000 } }).rows;
   const initialValues = { plan: plan.plan ?? '', ends_at: plan.ends_at ?? '' };
   const form = useForm({ initialValues });
   const change = useChange((body: object) => call('PATCH /accounts/{id}/plan', { id: plan.account, body }), {
@@ -62,15 +63,16 @@ function GiveForm({ plan, onDone }: { plan: AccountPlanShape; onDone: () => void
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
-        <NativeSelect
+        <FoundSelect
           label="Plan"
           description="If you select another plan, usage in windows of the same length is kept."
-          data={[
-            ...(plan.plan === null ? [{ value: '', label: 'Choose a plan' }] : []),
-            ...plans.map(({ name, title }) => ({ value: name, label: title })),
-          ]}
+          placeholder="Choose a plan"
+          found={foundPlans}
+          allowDeselect={false}
           data-autofocus
-          {...form.getInputProps('plan')}
+          value={form.values.plan || null}
+          onChange={(name) => form.setFieldValue('plan', name ?? '')}
+          error={form.errors['plan']}
         />
         <TimeField
           label="Ends"

@@ -1,39 +1,39 @@
 // The choice of a model, with sandbox models last.
 
-import { Select } from '../../parts/later.tsx';
+import { FoundSelect } from '../../parts/fields.tsx';
+import type { FoundBy, FoundOption } from '../../parts/found.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 
 interface ModelSelectProps {
   label: string;
-  models: readonly string[];
+  found: FoundBy;
   /** Empty: none. */
   value: string;
   onChange: (name: string) => void;
 }
 
-export function ModelSelect({ label, models, value, onChange }: ModelSelectProps) {
+export function ModelSelect({ label, found, value, onChange }: ModelSelectProps) {
   return (
-    <Select
+    <FoundSelect
       aria-label={label}
       placeholder="Choose a model"
       flex={1}
       miw={0}
-      searchable
       allowDeselect={false}
-      data={groupsOf(models)}
+      found={found}
+      arrange={inGroups}
       value={value || null}
       onChange={(name) => onChange(name ?? '')}
-      nothingFoundMessage="This key has access to no models."
     />
   );
 }
 
-function groupsOf(models: readonly string[]) {
-  const isModel = (name: string) => !isSandbox(name);
-  const isPlain = (name: string) => isSandbox(name) && !isSandboxError(name);
+function inGroups(options: FoundOption[]) {
+  const isModel = ({ value }: FoundOption) => !isSandbox(value);
+  const isPlain = ({ value }: FoundOption) => isSandbox(value) && !isSandboxError(value);
   return [
-    { group: 'Models', items: models.filter(isModel) },
-    { group: 'Sandbox models', items: models.filter(isPlain) },
-    { group: 'Sandbox models that simulate errors', items: models.filter(isSandboxError) },
+    { group: 'Models', items: options.filter(isModel) },
+    { group: 'Sandbox models', items: options.filter(isPlain) },
+    { group: 'Sandbox models that simulate errors', items: options.filter(({ value }) => isSandboxError(value)) },
   ].filter(({ items }) => items.length > 0);
 }

@@ -2,11 +2,11 @@
 
 import { Box, Group, Menu, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { countOf } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { useBaseUrl, useMe } from '../../me.tsx';
+import { type FoundBy, foundAmong, foundModels } from '../../parts/found.ts';
 import { Drawer } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { EmptyState, FailureNotice, PageHead } from '../../parts/page.tsx';
@@ -19,8 +19,9 @@ import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
 import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
 import { type MediaUse, useMediaModels } from './media-models.ts';
 import { ModelSelect } from './model-select.tsx';
+import { useModelsOfKey } from './models-of-key.ts';
 import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
-import { callWithKey, type MessageRejected } from './send-message.ts';
+import type { MessageRejected } from './send-message.ts';
 import { Parameters } from './settings.tsx';
 import { CodeButton, failureAdvice, RejectionAlert, RunningAnswer, TurnView } from './turn.tsx';
 
@@ -31,7 +32,7 @@ export function Playground() {
   const [changed, setChanged] = useState(defaultSettings);
   const [isOpen, drawer] = useDisclosure(false);
   const media = useMediaModels();
-  const models = usePlayableModels(media);
+  const { names: models, found } = usePlayableModels(media);
   // The models are in the address, so that other pages can link here with one.
   const usual = useDefaultModel(models);
   const model = values['model'] ?? usual;
@@ -54,6 +55,7 @@ export function Playground() {
         settings={settings}
         secondModel={values['compare'] ?? ''}
         models={models}
+        found={found}
         media={media}
         onModel={(chosen) => set({ model: chosen })}
         onSecondModel={(chosen) => set({ compare: chosen })}
@@ -65,20 +67,21 @@ export function Playground() {
   );
 }
 
+/** Each kind is found in its own way, so that a field of one is replaced for the other. */
+type PlayableModels = FoundBy & { kind: 'of the key' | 'visible' };
+
 /** The models of the key in use, and those that draw or speak, which it does not list; without a key, the models that the user can see. */
-function usePlayableModels(media: ReadonlyMap<string, MediaUse>): readonly string[] {
-  const baseUrl = useBaseUrl();
-  const me = useMe();
+function usePlayableModels(media: ReadonlyMap<string, MediaUse>): {
+  names: readonly string[];
+  found: PlayableModels;
+} {
+  const { account } = useMe();
   const [key] = usePlaygroundKey();
-  const visible = useModelNames(me.account?.groups ?? null);
-  const ofKey = useQuery({
-    queryKey: ['playground-models', key?.secret],
-    queryFn: ({ signal }) =>
-      callWithKey<{ data: { id: string }[] }>(baseUrl, '/v1/models?limit=1000', key?.secret ?? '', signal),
-    enabled: key !== null,
-  });
-  if (key === null || ofKey.data == null) return visible;
-  return [...ofKey.data.data.map(({ id }) => id), ...visible.filter((name) => media.has(name))];
+  const visible = useModelNames(account?.groups ?? null);
+  const ofKey = useModelsOfKey(key?.secret ?? null);
+  if (ofKey === null) return { names: visible, found: { ...foundModels(account?.groups ?? null), kind: 'visible' } };
+  const names = [...ofKey, ...visible.filter((name) => media.has(name))];
+  return { names, found: { ...foundAmong(names), kind: 'of the key' } };
 }
 
 interface TalkProps {
@@ -86,6 +89,7 @@ interface TalkProps {
   /** Empty: no comparison. */
   secondModel: string;
   models: readonly string[];
+  found: PlayableModels;
   media: ReadonlyMap<string, MediaUse>;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
@@ -93,7 +97,7 @@ interface TalkProps {
   keySource: KeySource;
 }
 
-function Talk({ settings, secondModel, models, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
+function Talk({ settings, secondModel, models, found, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
   const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null);
   const second = useConversation(baseUrl, { ...settings, model: secondModel }, media.get(secondModel) ?? null);
@@ -130,6 +134,7 @@ function Talk({ settings, secondModel, models, media, onModel, onSecondModel, on
         talks={talks}
         names={[settings.model, secondModel]}
         models={models}
+        found={found}
         onModel={onModel}
         onSecondModel={onSecondModel}
         onAgain={(talk) => void withSecret(talk.again)}
@@ -182,6 +187,7 @@ interface ColumnsProps {
   /** The models of both columns. */
   names: readonly [string, string];
   models: readonly string[];
+  found: PlayableModels;
   onModel: (name: string) => void;
   onSecondModel: (name: string | null) => void;
   onAgain: (talk: Conversation) => void;
@@ -189,7 +195,7 @@ interface ColumnsProps {
 }
 
 /** Side by side; on narrow screens one at a time. */
-function Columns({ talks, names, models, onModel, onSecondModel, onAgain, onTakeBack }: ColumnsProps) {
+function Columns({ talks, names, models, found, onModel, onSecondModel, onAgain, onTakeBack }: ColumnsProps) {
   const [shownAt, setShownAt] = useState('0');
   const isCompared = talks.length > 1;
   return (
@@ -217,8 +223,9 @@ function Columns({ talks, names, models, onModel, onSecondModel, onAgain, onTake
           >
             <Group gap="xs" wrap="nowrap">
               <ModelSelect
+                key={found.kind}
                 label={at === 0 ? 'Model' : 'Second model'}
-                models={models}
+                found={found}
                 value={names[at] ?? ''}
                 onChange={at === 0 ? onModel : onSecondModel}
               />

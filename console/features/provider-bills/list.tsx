@@ -3,33 +3,35 @@
 import type { ProviderBillShape } from '../../../src/admin-api/shapes.ts';
 import { useFilters } from '../../filters.ts';
 import { type Column, DataTable, moneyColumn, NameLink, NoRows } from '../../parts/data-table.tsx';
-import { FilterBar, SelectFilter } from '../../parts/fields.tsx';
+import { FilterChips, type ListFilter } from '../../parts/filter-chips.tsx';
+import { foundBillSources } from '../../parts/found.ts';
 import { pathOf } from '../../parts/link.tsx';
 import { PageHead } from '../../parts/page.tsx';
-import { useGet, useList } from '../../queries.ts';
+import { RangeFields, useRange } from '../../parts/range.tsx';
+import { useList } from '../../queries.ts';
+import { rangeQuery, startOf } from '../../range.ts';
 import { formatUtcDate } from '../../times.ts';
 import { partLabels, partNames, shortPartLabels, toNano } from './amounts.ts';
 
-const LISTED_MAX = 200;
+const billFilters: readonly ListFilter[] = [
+  { kind: 'found', name: 'provider', label: 'Provider', found: foundBillSources },
+];
 
 export function ProviderBillList() {
-  const { provider = '' } = useFilters().values;
-  const rows = useList('/provider-bills', { query: { provider } });
-  const sources = useGet('/provider-bill-sources', { query: { limit: LISTED_MAX } });
-  const names = (sources.data?.data ?? []).map((source) => source.provider);
+  const { provider } = useFilters().values;
+  const range = useRange();
+  // A bill covers a day.
+  const query = { provider, ...rangeQuery({ ...range, sinceMs: startOf(range.sinceMs, 'day') }) };
+  const rows = useList('/provider-bills', { query });
   return (
     <>
       <PageHead
         title="Provider bills"
         text="Amounts that providers billed for each day (UTC), compared with recorded costs."
       />
-      <FilterBar>
-        <SelectFilter
-          name="provider"
-          label="Provider"
-          data={provider === '' || names.includes(provider) ? names : [provider, ...names]}
-        />
-      </FilterBar>
+      <FilterChips filters={billFilters}>
+        <RangeFields />
+      </FilterChips>
       <DataTable
         label="Provider bills"
         rows={rows}
@@ -39,6 +41,7 @@ export function ProviderBillList() {
         empty={
           <NoRows
             of="bills"
+            isOfRange
             icon="card"
             title="No bills yet"
             text="Set up a source and import a bill with “turnpike provider-bill”."

@@ -1,13 +1,13 @@
 // Further credentials of a provider, each for all accounts, one account or one group: adding, editing and removing them.
 
-import { Card, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Card, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { randomId } from '@mantine/hooks';
 import type { CatalogShape } from '../../../src/admin-api/shapes.ts';
-import { AccountSelect } from '../../parts/fields.tsx';
+import { AccountSelect, FoundSelect } from '../../parts/fields.tsx';
+import { foundGroups } from '../../parts/found.ts';
 import { ActionButton } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
-import { useList } from '../../queries.ts';
 import {
   type AuthType,
   CredentialFields,
@@ -80,7 +80,6 @@ interface FurtherCredentialsProps {
 }
 
 export function FurtherCredentials({ form, types }: FurtherCredentialsProps) {
-  const groups = useList('/groups', { query: { limit: 1000 } }).rows.map(({ name }) => name);
   const blank = () => ({
     ...credentialValues(),
     ...{ id: randomId(), name: '', account: null, group: '', storedType: null },
@@ -88,7 +87,7 @@ export function FurtherCredentials({ form, types }: FurtherCredentialsProps) {
   return (
     <>
       {form.values.further.map((one, at) => (
-        <FurtherFieldset key={one.id} form={form} at={at} types={types} groups={groups} />
+        <FurtherFieldset key={one.id} form={form} at={at} types={types} />
       ))}
       <div>
         <ActionButton
@@ -107,10 +106,9 @@ export function FurtherCredentials({ form, types }: FurtherCredentialsProps) {
 
 interface FurtherFieldsetProps extends FurtherCredentialsProps {
   at: number;
-  groups: readonly string[];
 }
 
-function FurtherFieldset({ form, at, types, groups }: FurtherFieldsetProps) {
+function FurtherFieldset({ form, at, types }: FurtherFieldsetProps) {
   const path = `further.${at}.`;
   const values = form.values.further[at] as FurtherCredential;
   const title = `Credential ${values.name.trim() || at + 1}`;
@@ -143,10 +141,14 @@ function FurtherFieldset({ form, at, types, groups }: FurtherFieldsetProps) {
             onChange={(id) => form.setFieldValue(`${path}account`, id)}
             error={form.errors[`${path}account`]}
           />
-          <NativeSelect
+          <FoundSelect
             label="Group"
-            data={[{ value: '', label: 'All groups' }, ...groups]}
-            {...form.getInputProps(`${path}group`)}
+            first={[{ value: '', label: 'All groups' }]}
+            found={foundGroups}
+            allowDeselect={false}
+            value={values.group}
+            onChange={(name) => form.setFieldValue(`${path}group`, name ?? '')}
+            error={form.errors[`${path}group`]}
           />
         </SimpleGrid>
       </Stack>

@@ -8,7 +8,9 @@ import { ApiFailure, call } from '../../api.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { formatRate, RATE_DIGITS } from '../../money.ts';
 import { AmountField } from '../../parts/amount-field.tsx';
-import { MultiSelect, TagsInput } from '../../parts/later.tsx';
+import { FoundMultiSelect } from '../../parts/fields.tsx';
+import { foundGroups } from '../../parts/found.ts';
+import { TagsInput } from '../../parts/later.tsx';
 import { ActionButton, ButtonLink, pathOf } from '../../parts/link.tsx';
 import { FailureNotice, Heading, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useGet } from '../../queries.ts';
@@ -169,7 +171,6 @@ interface TermsProps {
 
 /** For all chosen models. */
 function Terms({ markUp, onMarkUp, groups, onGroups }: TermsProps) {
-  const all = useGet('/groups', { query: { limit: 1000 } });
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
       <TextInput
@@ -179,10 +180,10 @@ function Terms({ markUp, onMarkUp, groups, onGroups }: TermsProps) {
         value={markUp}
         onChange={({ currentTarget }) => onMarkUp(currentTarget.value)}
       />
-      <MultiSelect
+      <FoundMultiSelect
         label="Groups"
         description="Groups with a matching pattern offer the models already."
-        data={(all.data?.data ?? []).map(({ name }) => name)}
+        found={foundGroups}
         value={groups}
         onChange={onGroups}
       />

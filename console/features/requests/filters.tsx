@@ -4,14 +4,11 @@ import { readAmount } from '../../amounts.ts';
 import type { Filters } from '../../filters.ts';
 import { endpointLabels, errorOptions, optionsOf, outcomeLabels } from '../../labels.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
-import { foundKeys, foundPeople } from '../../parts/fields.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
+import { foundKeys, foundModels, foundPeople, foundProviders } from '../../parts/found.ts';
 import { pathOf, useGoTo } from '../../parts/link.tsx';
 import { RangeFields } from '../../parts/range.tsx';
-import { useGet } from '../../queries.ts';
 import { costOf, isRequestId, tagOf } from './query.ts';
-
-const LIST_MAX = 1_000;
 
 /** Classes of statuses; any status can be typed. */
 const STATUSES = ['2xx', '4xx', '5xx', '429', '499', '502', '504', '529'];
@@ -31,13 +28,10 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
   const me = useMe();
   const { role } = me;
   const isInstallation = seesInstallation(me);
-  const models = useGet('/models', { query: { limit: LIST_MAX } }).data?.data ?? [];
-  const providers = useGet('/providers', { query: { limit: LIST_MAX }, isEnabled: isInstallation }).data?.data ?? [];
-  const names = models.map(({ name }) => name);
   return [
     ...useAccountFilter(),
     { kind: 'found', name: 'key', label: 'API key', found: foundKeys(account) },
-    modelFilter(names),
+    modelFilter,
     { kind: 'options', name: 'outcome', label: 'Status', options: outcomes },
     {
       kind: 'options',
@@ -47,7 +41,7 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
       offer: (text) => (/^[1-5](xx|\d\d)$/i.test(text) ? optionOf(text.toLowerCase()) : null),
     },
     { kind: 'options', name: 'error', label: 'Error', options: errorOptions },
-    ...(isInstallation ? [providerFilter(providers.map(({ name }) => name))] : []),
+    ...(isInstallation ? [providerFilter] : []),
     {
       kind: 'text',
       name: 'cost_min',
@@ -60,35 +54,49 @@ function useUsageFilters({ account = '' }: Readonly<Record<string, string>>): Li
     { kind: 'text', name: 'tag', label: 'Tag', placeholder: 'team:search', faultOf: tagFault },
     { kind: 'text', name: 'session', label: 'Session' },
     { kind: 'text', name: 'agent', label: 'Agent' },
-    ...(role === 'member' ? [] : [personFilter]),
+    ...(role === 'member' ? [] : [personFilter(account)]),
     { kind: 'options', name: 'endpoint', label: 'Endpoint', options: endpointOptions },
     { kind: 'options', name: 'stream', label: 'Streaming', options: streamOptions },
     useRequestFilter(),
   ];
 }
 
-const personFilter: ListFilter = { kind: 'found', name: 'person', label: 'User', found: foundPeople };
+function personFilter(account: string): ListFilter {
+  return { kind: 'found', name: 'person', label: 'User', found: foundPeople(account) };
+}
 
 function optionOf(value: string) {
   return { value, label: value };
 }
 
-function providerFilter(names: readonly string[]): ListFilter {
-  return { kind: 'options', name: 'provider', label: 'Provider', options: names.map(optionOf), offer: optionOf };
-}
+/** Deleted providers are not found, but their requests are. */
+const providerFilter: ListFilter = {
+  kind: 'found',
+  name: 'provider',
+  label: 'Provider',
+  found: foundProviders,
+  offer: optionOf,
+};
 
-/** A listed name finds that model only; any other text is a part of the name, because deleted models are not listed. */
-function modelFilter(names: readonly string[]): ListFilter {
-  return {
-    kind: 'options',
-    name: 'model',
-    label: 'Model',
-    options: names.map(optionOf),
-    offer: (text) => ({ value: text, label: `Contains “${text}”` }),
-    read: ({ model, model_search }) => model ?? model_search ?? '',
-    write: (model) => (names.includes(model) ? { model, model_search: null } : { model: null, model_search: model }),
-  };
-}
+const PART = 'part:';
+const allModels = foundModels(null);
+
+/** A model that is found, or a part of a name, because deleted models are not found. */
+const modelFilter: ListFilter = {
+  kind: 'found',
+  name: 'model',
+  label: 'Model',
+  found: {
+    ...allModels,
+    useNameOf: (value) => (value?.startsWith(PART) ? `contains “${value.slice(PART.length)}”` : value),
+  },
+  offer: (text) => ({ value: PART + text, label: `Contains “${text}”` }),
+  read: ({ model, model_search: part }) => model ?? (part === undefined ? '' : PART + part),
+  write: (value) =>
+    value.startsWith(PART)
+      ? { model: null, model_search: value.slice(PART.length) }
+      : { model: value, model_search: null },
+};
 
 const amountFault = (text: string) =>
   readAmount(text).fault ?? (costOf(text) === undefined ? 'Enter an amount below $1,000,000.' : null);

@@ -15,23 +15,29 @@ import { endSearch, takeTyped } from '../../typed-search.ts';
 import { type Entry, idEntries, matchingEntries, pageEntries } from './entries.ts';
 
 const SEARCH_MS = 150;
-const LISTED_MAX = 1_000;
 /** Of each group. */
 const SHOWN_MAX = 8;
 const LIST_ID = 'search-results';
 
 export function SearchPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
-  const [selected, setSelected] = useState(0);
+  const [selected, setSelected] = useState<string | null>(null);
   const entries = useEntries(text);
   const [isEntered, setEntered] = useState(false);
-  const at = Math.min(selected, entries.length - 1);
+  const at = Math.max(
+    0,
+    entries.findIndex((entry) => keyOf(entry) === selected),
+  );
+  const shown = entries[at];
+  // Entries that arrive later move the selected one, and do not replace it.
+  useEffect(() => setSelected(shown === undefined ? null : keyOf(shown)), [shown]);
   const goTo = useGoTo();
   const open = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     onClose();
     void goTo(entry.to, entry.search ?? {});
   };
+  const select = (entry: Entry | undefined) => entry !== undefined && setSelected(keyOf(entry));
   // Enter that followed the text before the field had the focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
@@ -43,7 +49,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
     if (event.nativeEvent.isComposing || (step === undefined && event.key !== 'Enter')) return;
     event.preventDefault();
     if (step === undefined) open(entries[at]);
-    else if (entries.length > 0) setSelected((at + step + entries.length) % entries.length);
+    else select(entries[(at + step + entries.length) % entries.length]);
   };
   return (
     <Modal.Root opened onClose={onClose} size={600} yOffset={80} transitionProps={{ duration: 0 }}>
@@ -54,7 +60,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           active={entries.length > 0 ? optionId(at) : undefined}
           onType={(typed) => {
             setText(typed);
-            setSelected(0);
+            setSelected(null);
           }}
           onEnter={() => setEntered(true)}
           onKeyDown={onKeyDown}
@@ -69,7 +75,7 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
           <Box id={LIST_ID} role="listbox" aria-label="Results" p="xs">
             {entries.map((entry, place) => (
               <Option
-                key={`${entry.group} ${entry.id}`}
+                key={keyOf(entry)}
                 entry={entry}
                 id={optionId(place)}
                 isFirst={entry.group !== entries[place - 1]?.group}
@@ -82,6 +88,10 @@ export function SearchPalette({ onClose }: { onClose: () => void }) {
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+function keyOf({ group, id }: Entry): string {
+  return `${group} ${id}`;
 }
 
 interface SearchFieldProps {
@@ -190,11 +200,10 @@ function useEntries(text: string): Entry[] {
     [me],
   );
   const views = useViewEntries();
-  const catalog = useCatalogEntries();
   const found = useFoundEntries(wanted);
   if (wanted === '') return [...own, ...views];
   const paymentsPath = seesInstallation(me) ? '/payments' : me.role === 'owner' ? '/billing/payments' : null;
-  const groups = Map.groupBy([...own, ...views, ...catalog], ({ group }) => group);
+  const groups = Map.groupBy([...own, ...views], ({ group }) => group);
   return [
     ...idEntries(wanted, paymentsPath),
     ...[...groups.values()].flatMap((entries) => matchingEntries(entries, wanted, SHOWN_MAX)),
@@ -216,33 +225,23 @@ function useViewEntries(): Entry[] {
   });
 }
 
-function useCatalogEntries(): Entry[] {
-  const isInstallation = seesInstallation(useMe());
-  const query = { limit: LISTED_MAX };
-  const models = useGet('/models', { query }).data?.data ?? [];
-  const groups = useGet('/groups', { query }).data?.data ?? [];
-  const providers = useGet('/providers', { query, isEnabled: isInstallation }).data?.data ?? [];
-  return [
-    ...models.map(({ name, display_name: shown }): Entry => {
-      const to = pathOf.model(name);
-      return { id: to, group: 'Models', label: name, ...(shown !== name && { description: shown }), icon: 'cube', to };
-    }),
-    ...providers.map(({ name }): Entry => {
-      const to = pathOf.provider(name);
-      return { id: to, group: 'Providers', label: name, icon: 'plug', to };
-    }),
-    ...groups.map(
-      ({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' }),
-    ),
-  ];
-}
-
-/** Accounts, keys and people that the service finds. */
+/** Objects that the service finds. */
 function useFoundEntries(wanted: string): Entry[] {
   const [asked] = useDebouncedValue(wanted, SEARCH_MS);
   const { data, isPlaceholderData } = useGet('/search', { query: { text: asked }, isEnabled: asked !== '' });
   if (data === undefined || isPlaceholderData || asked !== wanted) return [];
   return [
+    ...data.models.map(({ name, display_name: shown }): Entry => {
+      const to = pathOf.model(name);
+      return { id: to, group: 'Models', label: name, ...(shown !== name && { description: shown }), icon: 'cube', to };
+    }),
+    ...data.providers.map(({ name }): Entry => {
+      const to = pathOf.provider(name);
+      return { id: to, group: 'Providers', label: name, icon: 'plug', to };
+    }),
+    ...data.groups.map(
+      ({ name }): Entry => ({ id: `group ${name}`, group: 'Groups', label: name, icon: 'layers', to: '/groups' }),
+    ),
     ...data.accounts.map(({ id, name }): Entry => {
       return { id, group: 'Accounts', label: name, description: id, icon: 'building', to: pathOf.account(id) };
     }),

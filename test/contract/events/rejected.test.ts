@@ -27,7 +27,14 @@ async function refuse(members: Partial<RefusalCount>): Promise<void> {
 }
 
 async function events() {
-  const found = await stores.events.listEvents({ account: null, types: null, before: null, limit: 1_000 });
+  const found = await stores.events.listEvents({
+    account: null,
+    types: null,
+    sinceMs: null,
+    untilMs: null,
+    before: null,
+    limit: 1_000,
+  });
   return found.map(({ account, data }) => `${account} ${data['code']} ${data['count']}`).toReversed();
 }
 

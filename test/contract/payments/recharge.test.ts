@@ -122,7 +122,7 @@ test('a refund takes the bonus back too; credit that was spent leaves a debt, wh
   expect(refund).toMatchObject([
     {
       data: { amount: '20.00', bonus: '2.00', debt: '15.00' },
-      description: `The payment ${payment['id']} was refunded: $20.00 and $2.00 of its bonus were taken from the balance, and $15.00 is owed.`,
+      description: `The payment ${payment['id']} was refunded. $20.00 and $2.00 of its bonus were deducted from the balance, and $15.00 is owed.`,
     },
   ]);
   expect((await service.ask('GET', `/accounts/${account}/statement`)).body).toMatchObject({ bonus: '0' });

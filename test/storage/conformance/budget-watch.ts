@@ -32,7 +32,14 @@ async function spend(bench: Workbench, watch: BudgetWatch, minutes: number, perM
 }
 
 async function eventsOf({ stores }: Workbench) {
-  const page = { account: null, types: ['budget.burning'] as const, before: null, limit: 100 };
+  const page = {
+    account: null,
+    types: ['budget.burning'] as const,
+    sinceMs: null,
+    untilMs: null,
+    before: null,
+    limit: 100,
+  };
   return (await stores.events.listEvents(page)).toReversed();
 }
 
@@ -166,7 +173,16 @@ function boundTests(open: OpenStores): void {
     const emit = (type: 'budget.burning' | 'balance.exhausted', dedupe: string) =>
       stores.events.emit([{ atMs: clock.nowMs(), account, type, data, dedupe } as never]);
     const typesOf = async () =>
-      (await stores.events.listEvents({ account: null, types: null, before: null, limit: 9 })).map(({ type }) => type);
+      (
+        await stores.events.listEvents({
+          account: null,
+          types: null,
+          sinceMs: null,
+          untilMs: null,
+          before: null,
+          limit: 9,
+        })
+      ).map(({ type }) => type);
     const forget = async (days: number) => {
       const beforeMs = clock.nowMs() - days * DAY_MS;
       while ((await stores.retention.countForgotten('events', beforeMs)) > 0)

@@ -54,7 +54,14 @@ export function billConformance(open: OpenStores): void {
     expect(await bills.getBill('p', DAY)).toEqual(bill('p', DAY, '9.50'));
     expect(await bills.getBill('p', DAY + DAY_MS)).toEqual(bill('p', DAY + DAY_MS));
     expect(await bills.getBill('q', DAY)).toBeNull();
-    const stored = await events.listEvents({ account: null, types: null, before: null, limit: 10 });
+    const stored = await events.listEvents({
+      account: null,
+      types: null,
+      sinceMs: null,
+      untilMs: null,
+      before: null,
+      limit: 10,
+    });
     expect(stored).toMatchObject([{ type: 'provider_bill.differs', data: event('2026-01-01').data }]);
   });
 

@@ -7,6 +7,15 @@ import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import type { MemoryTables } from './tables.ts';
 
 /** Whether another change of the same destination came first. */
+interface Range {
+  sinceMs: number | null;
+  untilMs: number | null;
+}
+
+function isIn({ sinceMs, untilMs }: Range, atMs: number): boolean {
+  return atMs >= (sinceMs ?? 0) && atMs <= (untilMs ?? Number.MAX_SAFE_INTEGER);
+}
+
 export function isDestinationOutpaced({ destinations }: MemoryTables, row: CoCommittedRow): boolean {
   if (!('replaces' in row) || row.table !== 'destinations') return false;
   return destinations.get(row.destination.id)?.version !== row.replaces;
@@ -66,19 +75,19 @@ export function eventReads({ events, destinations, deliveries }: MemoryTables): 
     },
     countDestinations: async (accountId) => inOrder().filter((one) => one.accountId === accountId).length,
     listSealedDestinations: async () => inOrder().filter(({ secrets }) => secrets.length > 0),
-    async listEvents({ account, types, before, limit }) {
+    async listEvents({ account, types, before, limit, ...range }) {
       return [...events.values()]
         .filter((event) => (account === null || event.account === account) && (types?.includes(event.type) ?? true))
-        .filter(({ seq }) => before === null || seq < before)
+        .filter(({ seq, atMs }) => (before === null || seq < before) && isIn(range, atMs))
         .sort((one, other) => other.atMs - one.atMs || other.seq - one.seq)
         .slice(0, limit);
     },
-    async listDeliveries({ accountId, destinationId, status, before, limit }) {
+    async listDeliveries({ accountId, destinationId, status, before, limit, ...range }) {
       return [...deliveries.values()]
         .filter((one) => accountId === null || one.accountId === accountId)
         .filter((one) => destinationId === null || one.destinationId === destinationId)
         .filter((one) => status === null || one.status === status)
-        .filter(({ seq }) => before === null || seq < before)
+        .filter(({ seq, createdAtMs }) => (before === null || seq < before) && isIn(range, createdAtMs))
         .sort((one, other) => other.seq - one.seq)
         .slice(0, limit)
         .flatMap(({ seq }) => listed(seq) ?? []);

@@ -125,7 +125,7 @@ function mailReads({ mails, mailedLinks, signUps }: MemoryTables): MailReads {
   };
 }
 
-function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
+function nameSearches({ accounts, keys, people, destinations }: MemoryTables): NameSearches {
   const find = <Row extends { id: number; createdAtMs: number }>(
     rows: Iterable<Row>,
     { text, limit }: NameSearch,
@@ -160,6 +160,13 @@ function nameSearches({ accounts, keys, people }: MemoryTables): NameSearches {
         ({ name, email }) => [name, email],
         (person) => isOf(search, person.accountId),
       ),
+    searchDestinationNames: async (search) =>
+      find(
+        destinations.values(),
+        search,
+        ({ name, address }) => [name, address],
+        (destination) => isOf(search, destination.accountId),
+      ).map(({ id }) => id),
   };
 }
 

@@ -49,6 +49,16 @@ describe('the event types', () => {
       '$10.00 was paid and credited (pay_1).',
       '$10.00 was paid for a plan (pay_1).',
     ]);
+    const refunded = (members: { amount: string; debt: string; bonus?: string }) =>
+      eventTypes['payment.refunded'].describe({ ...payment, refunded: '10', ...members });
+    const about = 'The payment pay_1 was refunded.';
+    expect(refunded({ amount: '0', debt: '0' })).toBe(`${about} Nothing was deducted from the balance.`);
+    expect(refunded({ amount: '5', debt: '0.00', bonus: '0.00' })).toBe(
+      `${about} $5.00 was deducted from the balance.`,
+    );
+    expect(refunded({ amount: '5', debt: '3', bonus: '1' })).toBe(
+      `${about} $5.00 and $1.00 of its bonus were deducted from the balance, and $3.00 is owed.`,
+    );
     const failed = eventTypes['payment.failed'].describe({ ...payment, failure: 'Your card has expired.' });
     expect(failed).toBe('The payment pay_1 of $10.00 failed: Your card has expired.');
   });

@@ -88,7 +88,7 @@ async function subscribed() {
     clock,
   });
   const eventsOf = async (type: EventType) => {
-    const page = { account: null, types: [type], before: null, limit: 100 };
+    const page = { account: null, types: [type], sinceMs: null, untilMs: null, before: null, limit: 100 };
     return (await stores.events.listEvents(page)).map(({ data }) => data as Record<string, unknown>);
   };
   const parts = { stores, sync, sales, plans, plan, facts, events, eventsOf, subscribe, renew, changed, clock };
