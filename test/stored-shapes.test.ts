@@ -95,6 +95,7 @@ const released: Readonly<Record<number, string>> = {
   30: 'b8355d336ebcf235',
   31: 'b19243f471616068',
   32: '28cc1b952dddc03d',
+  33: '0a8606086f6adda8',
   34: '112f8325552e4f13',
 };
 

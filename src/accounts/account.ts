@@ -193,6 +193,8 @@ export interface EndedKey {
 export interface AccountStore {
   /** The key with one of these hashes, at most three. */
   findKeyBySecretHash(hashes: readonly string[]): Promise<Caller | null>;
+  /** By the id of the key, for what was asked with it earlier. */
+  findCallerOfKey(keyId: number): Promise<Caller | null>;
   getAccount(id: number): Promise<Account | null>;
   /** All accounts below this one, on every level, oldest first; at most `bounds.accountsBelowReadMax`. */
   listBelow(id: number): Promise<Account[]>;

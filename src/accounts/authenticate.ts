@@ -21,6 +21,8 @@ export interface Sender {
   caller: { account: { id: number }; above: readonly { id: number }[]; key: { id: number } } | null;
   /** Set when the secret is a valid token of a coding agent. */
   agent: AgentCaller | null;
+  /** The key that a request of a batch is made with, whose secret and address were checked when the batch was made; null: a client sends it. */
+  readonly item: { keyId: number } | null;
 }
 
 /** Dependencies of authentication. */
@@ -47,6 +49,7 @@ export function authenticate(
   nowMs: number,
   authenticator: Authenticator,
 ): Authenticated | Promise<Authenticated> {
+  if (sender.item !== null) return authenticateKey(sender.item.keyId, sender, nowMs, authenticator);
   if (secret === null)
     return new TurnpikeError(
       'key_missing',
@@ -55,6 +58,16 @@ export function authenticate(
   const found = find(secret, sender, nowMs, authenticator) ?? findBearer(secret, sender, nowMs, authenticator);
   if (found instanceof Promise) return admitLater(found, secret, sender, nowMs, authenticator);
   return admitCaller(found, sender, nowMs, authenticator);
+}
+
+async function authenticateKey(
+  keyId: number,
+  sender: Sender,
+  nowMs: number,
+  authenticator: Authenticator,
+): Promise<Authenticated> {
+  const found = await authenticator.keys.findKey(keyId);
+  return found === null ? new TurnpikeError('key_invalid', NO_KEY) : admitCaller(found, sender, nowMs, authenticator);
 }
 
 type Found = Authenticated | null;
@@ -125,7 +138,7 @@ function admitCaller(found: Found, sender: Sender, nowMs: number, { failures }: 
   // Requests without an origin do not come from a browser, so the list does not apply.
   if (key.origins !== null && sender.origin !== null && !key.origins.includes(sender.origin))
     return new TurnpikeError('origin_not_allowed', 'This API key may not be used from this origin.');
-  if (key.addresses !== null && !isAllowedAddress(key.addresses, sender.address))
+  if (key.addresses !== null && sender.item === null && !isAllowedAddress(key.addresses, sender.address))
     return new TurnpikeError('address_not_allowed', 'This API key may not be used from this address.');
   return caller;
 }
@@ -135,6 +148,7 @@ function isWithin({ account, above }: Caller, accountId: number | null): boolean
   return account.id === accountId || above.some(({ id }) => id === accountId);
 }
 
+const NO_KEY = 'The API key of this batch no longer exists.';
 const SECRET_REPLACED = 'This secret of the API key has been replaced. Use the new secret.';
 const SIGN_IN_ENDED = 'This sign-in was ended. Sign in again.';
 

@@ -9,7 +9,7 @@ import { hashSecret, type SecretHashes } from '../secrets/secrets.ts';
 import type { AccountStore, Caller } from './account.ts';
 
 export class KeyDirectory {
-  readonly #store: Pick<AccountStore, 'findKeyBySecretHash'>;
+  readonly #store: Pick<AccountStore, 'findKeyBySecretHash' | 'findCallerOfKey'>;
   readonly #hashesOf: SecretHashes;
   readonly #generationMax: number;
   readonly #generationCharactersMax: number;
@@ -30,7 +30,7 @@ export class KeyDirectory {
    * Caches up to `cachedMax` callers (at least 2), and fewer if their lists together exceed `charactersMax`.
    */
   constructor(
-    store: Pick<AccountStore, 'findKeyBySecretHash'>,
+    store: Pick<AccountStore, 'findKeyBySecretHash' | 'findCallerOfKey'>,
     hashesOf: SecretHashes,
     cachedMax: number = bounds.cachedKeysMax,
     charactersMax: number = bounds.cachedKeyCharactersMax,
@@ -49,13 +49,22 @@ export class KeyDirectory {
    */
   find(secret: string): Caller | null | Promise<Caller | null> {
     const hash = hashSecret(secret);
-    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, () => this.#hashesOf(secret));
+    const look = () => this.#store.findKeyBySecretHash(this.#hashesOf(secret));
+    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, look);
   }
 
   /** The same for a sign-in of a coding agent, by a number that a verified token has. */
   findGrant(grant: number): Caller | null | Promise<Caller | null> {
     const hash = grantHash(grant);
-    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, () => [hash]);
+    const look = () => this.#store.findKeyBySecretHash([hash]);
+    return this.#findByHash(hash) ?? this.#lookups.get(hash) ?? this.#startLookup(hash, look);
+  }
+
+  /** The same for a key by its id, without a secret: for what was asked with it earlier. */
+  findKey(keyId: number): Caller | null | Promise<Caller | null> {
+    const name = `id.${keyId}`; // no secret hashes to it
+    const look = () => this.#store.findCallerOfKey(keyId);
+    return this.#findByHash(name) ?? this.#lookups.get(name) ?? this.#startLookup(name, look);
   }
 
   /** The same without a query: null if the secret is unknown or not cached. */
@@ -97,21 +106,21 @@ export class KeyDirectory {
     return this.#recent.size + this.#older.size;
   }
 
-  #startLookup(hash: string, hashesOf: () => readonly string[]): Promise<Caller | null> {
+  #startLookup(hash: string, look: () => Promise<Caller | null>): Promise<Caller | null> {
     if (this.#lookups.size >= bounds.keyLookupsMax)
       throw overloaded('Too many keys are being looked up. Try again in a moment.');
-    const lookup = this.#lookUp(hash, hashesOf()).finally(() => {
+    const lookup = this.#lookUp(hash, look).finally(() => {
       if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
     });
     this.#lookups.set(hash, lookup);
     return lookup;
   }
 
-  async #lookUp(hash: string, hashes: readonly string[]): Promise<Caller | null> {
+  async #lookUp(hash: string, look: () => Promise<Caller | null>): Promise<Caller | null> {
     const version = this.#version;
     let caller: Caller | null;
     try {
-      caller = await this.#store.findKeyBySecretHash(hashes);
+      caller = await look();
     } catch (cause) {
       throw new TurnpikeError('store_unavailable', 'The key could not be checked. Try again shortly.', {
         cause,

@@ -23,16 +23,7 @@ import { findAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { type AdminDependencies, holders } from './dependencies.ts';
 import { encoderOf, type ValueOf } from './encode.ts';
-import {
-  amountShown,
-  countShown,
-  dayShown,
-  idField,
-  isoDay,
-  rangeFields,
-  requestIdField,
-  timeShown,
-} from './fields.ts';
+import { amountShown, countShown, dayShown, idField, isoDay, rangeFields, timeShown } from './fields.ts';
 import { after, afterText, answerPage, requesterOf } from './pages.ts';
 import { paymentOf, paymentSchema } from './payments.ts';
 import { type AdminRoute, type Call, get, list } from './route.ts';
@@ -106,7 +97,10 @@ const REQUEST_ID = /^req_[0-9A-Za-z]{25}$/;
 
 export const holdSchema = z
   .object({
-    request_id: requestIdField,
+    request_id: z
+      .string()
+      .openapi({ pattern: '^(req_[0-9A-Za-z]{25}|rsv_[0-9]+_[0-9]+)$' })
+      .describe('`rsv_…`: the reserve of a batch, for the requests that have not begun.'),
     key: idField('key'),
     group: hideable('group', z.string()),
     model: z.string(),

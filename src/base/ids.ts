@@ -1,5 +1,5 @@
 // Identifiers. Accounts, keys, tokens and people are whole numbers in the store (small rows, fast indexes) and
-// "acct_…", "key_…", "tok_…", "person_…", "batch_…", "agent_…" in the API: the same number in base62.
+// "acct_…", "key_…", "tok_…", "person_…", "batch_…", "msgbatch_…", "agent_…" in the API: the same number in base62.
 
 import { randomFillSync } from 'node:crypto';
 import { assert } from './assert.ts';
@@ -24,6 +24,7 @@ export type IdKind =
   | 'exp'
   | 'inc'
   | 'file'
+  | 'msgbatch'
   | 'dgrp'
   | 'view'
   | 'scimuser'

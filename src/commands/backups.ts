@@ -159,7 +159,7 @@ function restoreAdvice(report: RestoreReport): string[] {
     ...(check.open_holds === 0
       ? []
       : [
-          `The start of the service ends ${check.open_holds} open holds: their messages are charged up to their last checkpoint, or not at all.`,
+          `Open holds: ${check.open_holds}. The start of the service ends those of messages, which are charged up to their last checkpoint, or not at all. Reserves of batches stay.`,
         ]),
     ...(migratedFrom === null ? [] : [`The tables were migrated from version ${migratedFrom}.`]),
     ...(report.checksum_verified

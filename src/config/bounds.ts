@@ -47,6 +47,25 @@ export const bounds = {
   filesSweptMs: 60_000,
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message
+  // Batches, by Anthropic's limits: https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11-30)
+  batchRequestsMax: 100_000,
+  batchBytesMax: 256 * 1024 * 1024,
+  batchLifeMs: 24 * 60 * 60 * 1000, // until what was not sent expires
+  batchResultsLifeMs: 29 * 24 * 60 * 60 * 1000,
+  batchInputLifeMs: 3 * 24 * 60 * 60 * 1000, // of requests that are no file of the client, if the service does not remove them before
+  batchItemBytesMore: 64 * 1024, // of a line besides its request
+  batchesPerCompanyMax: 100, // that run
+  batchesAtOnceMax: 1_000,
+  batchItemsRunningMax: 16,
+  batchItemsOpenMax: 64, // of a batch: in progress, waiting to be sent again, or not durable
+  batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
+  batchItemPauseMs: 1_000,
+  batchItemPauseMsMax: 60_000,
+  batchRowsAtOnce: 1_000,
+  batchResultsAtOnce: 50, // in memory when files are made of them
+  batchAgainMs: 5_000, // after a failure of its run
+  batchBusyMs: 250,
+  batchesPollMs: 1_000,
   // Authentication
   cachedKeysMax: 50_000,
   cachedKeyCharactersMax: 64 * 1024 * 1024, // of the lists of all cached keys

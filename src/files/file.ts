@@ -6,6 +6,9 @@
  */
 export type FileStatus = 'pending' | 'stored' | 'deleted';
 
+/** Purposes of files that the service keeps for batches: clients neither list nor read them as files. */
+export const HIDDEN_PURPOSES = ['batch_requests', 'batch_results'] as const;
+
 export interface StoredFile {
   id: number;
   accountId: number;

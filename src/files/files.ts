@@ -7,16 +7,26 @@ import { bounds, type FilesPlace } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import type { SpooledFile } from '../spool/spool.ts';
-import type { FilePage, FileReader, FileStore, FileSum, StoredFile } from './file.ts';
+import {
+  type FilePage,
+  type FileReader,
+  type FileStore,
+  type FileSum,
+  HIDDEN_PURPOSES,
+  type StoredFile,
+} from './file.ts';
 import { type FileBytes, isMissing, openFileBytes } from './file-bytes.ts';
 
 export type { FilePage, FileReader, FileStatus, FileStore, FileSum, StoredFile } from './file.ts';
+export { HIDDEN_PURPOSES } from './file.ts';
 
 /** A file to be stored. */
 export interface NewFile
   extends Pick<StoredFile, 'accountId' | 'companyId' | 'keyId' | 'onlyKeyId' | 'name' | 'mediaType' | 'purpose'> {
   nowMs: number;
   expiresAtMs: number | null;
+  /** Made by this service of what is paid for already: stored whatever the account has. */
+  isResult?: true;
 }
 
 export interface FileParts {
@@ -56,7 +66,7 @@ export class Files {
   async create(file: NewFile, content: SpooledFile): Promise<StoredFile> {
     const bytes = this.#require();
     const { store, vault } = this.#parts;
-    const { nowMs, expiresAtMs, ...known } = file;
+    const { nowMs, expiresAtMs, isResult = false, ...known } = file;
     const id = newNumber();
     const pending: StoredFile = {
       ...known,
@@ -69,7 +79,7 @@ export class Files {
     };
     await store.createFile(pending);
     try {
-      this.#refuseBeyond(await store.sumFiles(file.companyId));
+      if (!isResult) this.#refuseBeyond(await store.sumFiles(file.companyId));
       await onPlace(bytes.put(objectName(id), content), bounds.filePutMsMax);
       await store.keepFile(id, expiresAtMs);
     } catch (failure) {
@@ -87,11 +97,27 @@ export class Files {
       file === null ||
       file.accountId !== accountId ||
       file.status !== 'stored' ||
+      HIDDEN_PURPOSES.some((purpose) => purpose === file.purpose) ||
       (file.dueAtMs !== null && file.dueAtMs <= nowMs) ||
       (file.onlyKeyId !== null && file.onlyKeyId !== keyId)
     )
       throw notFound();
     return file;
+  }
+
+  /** A file of any account, for what was made with it earlier; null if its bytes are not there any more. */
+  async findOwn(id: number): Promise<StoredFile | null> {
+    const file = await this.#parts.store.getFile(id);
+    return file?.status === 'stored' ? file : null;
+  }
+
+  /** Seals a text under the secret of files. */
+  sealText(text: string, context: string): string {
+    return this.#parts.vault.seal(text, context);
+  }
+
+  openText(sealed: string, context: string): string {
+    return this.#parts.vault.open(sealed, context);
   }
 
   list(page: FilePage): Promise<StoredFile[]> {

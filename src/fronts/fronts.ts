@@ -21,6 +21,7 @@ export { withClientPaths } from './origins.ts';
 export { type TranslatedBody, translateBody, translateForm } from './translate-body.ts';
 
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
+const BATCH_FIELDS = new Set(['after', 'completion_window', 'endpoint', 'input_file_id', 'limit', 'metadata']);
 
 const fronts: readonly Front[] = [
   chatCompletions,
@@ -40,6 +41,12 @@ const fronts: readonly Front[] = [
 export const openAiFiles: Front = {
   ...chatCompletions,
   errorBody: (error) => JSON.stringify({ error: openAiError(error, FILE_FIELDS) }),
+};
+
+/** The same for batches. */
+export const openAiBatches: Front = {
+  ...chatCompletions,
+  errorBody: (error) => JSON.stringify({ error: openAiError(error, BATCH_FIELDS) }),
 };
 
 /** null: the Messages protocol, which is no front. */

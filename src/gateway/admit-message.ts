@@ -128,6 +128,8 @@ function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest, shar
   };
   if (plan.isAloneIfShort) admit.isAloneIfShort = true;
   if (claim !== null) admit.claim = claim;
+  const reserve = clientRequest.item?.reserveOf(offer.group.name) ?? null;
+  if (reserve !== null) admit.reserve = reserve;
   return ledger.admit(admit);
 }
 

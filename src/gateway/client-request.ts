@@ -20,6 +20,15 @@ export type TextChange = (text: string) => string | Promise<string>;
 
 export type BodyParser = (received: ReceivedBody, change: TextChange) => Promise<MessageRequest>;
 
+/** A request of a batch, which this service sends on behalf of the key that made the batch. */
+export interface BatchItem {
+  keyId: number;
+  /** In place of an idempotency key. No client can send it, because it has a space. */
+  claim: string;
+  /** The request id of the reserve that its hold is taken from; null: none for this group. */
+  reserveOf(group: string): string | null;
+}
+
 /** One request as received. Nothing in it has been verified. */
 export interface ClientRequest {
   requestId: string;
@@ -46,6 +55,8 @@ export interface ClientRequest {
   readonly selectors: readonly Selector[] | null;
   /** The value of any other header, by its name in lower case; null if absent. */
   header(name: string): string | null;
+  /** null: a client sends it. */
+  readonly item: BatchItem | null;
   /** `idempotency-key` as received; null if absent. Only messages use it. */
   readonly idempotencyKey: string | null;
   /**

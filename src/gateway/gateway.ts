@@ -11,6 +11,7 @@ import {
   planAt,
   topOf,
 } from '../accounts/accounts.ts';
+import type { Nano } from '../base/money.ts';
 import {
   type AppliedPolicy,
   type CallerScope,
@@ -44,7 +45,7 @@ import { endedElsewhere, idempotencyError, isIdempotencyRefusal, refusalError } 
 import { releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
-import { type AdmissionRequest, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
+import { type AdmissionRequest, type MessagePlan, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
 import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
@@ -54,6 +55,7 @@ import { usageOf } from './spend-limit.ts';
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export { fixedTagsOf } from './attribution.ts';
 export type {
+  BatchItem,
   BodyParser,
   ClientRequest,
   MessageReport,
@@ -69,6 +71,7 @@ export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
 export { IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
+export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
 export { CAPABILITIES, capabilitiesOf } from './models.ts';
 export type { Recharges } from './recharges.ts';
@@ -114,23 +117,9 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(topOf(caller)); // 3
-    const body = await clientRequest.readBody(catalog.settings.bodyBytesMax, topOf(caller)); // 4
-    if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-    const withFiles: TextChange = (text) =>
-      insertFiles(gateway, caller, clientRequest, text, catalog.settings.bodyBytesMax);
-    const request = await clientRequest.parseBody(body, withFiles); // 5
-    const claim = checkIdempotency(clientRequest.idempotencyKey, request); // 5, before 8
-    const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
-    if (listing !== null) await listing;
-    catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
-    const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
-    const { name: model } = offer.model;
-    const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
-    const attribution = attributing instanceof Promise ? await attributing : attributing;
-    const measuring = measureFor(request, offer);
-    const measure = measuring instanceof Promise ? await measuring : measuring;
-    const plan = planMessage(request, offer, terms, measure);
-    const admissionRequest = { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
+    const admissionRequest = await readMessage(gateway, clientRequest, caller); // 4 to 6
+    ({ caller, catalog } = admissionRequest);
+    const { request } = admissionRequest;
     const admitting = admitMessage(gateway, admissionRequest); // 8
     const admission = admitting instanceof Promise ? await admitting : admitting;
     if (isIdempotencyRefusal(admission)) {
@@ -172,6 +161,57 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
     slot?.giveBack();
     return withHeaders(error, headers ?? headersLastKnown(gateway, catalog, caller, clientRequest));
   }
+}
+
+/** Reads a message, and plans its largest cost. Throws what its reading and its model may be refused for. */
+async function readMessage(
+  gateway: Gateway,
+  clientRequest: ClientRequest,
+  identified: Caller,
+): Promise<AdmissionRequest> {
+  const { settings } = gateway.catalog();
+  let caller = identified;
+  const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
+  if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
+  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
+  const request = await clientRequest.parseBody(body, withFiles); // 5
+  const claim = checkIdempotency(clientRequest, request); // 5, before 8
+  const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
+  if (listing !== null) await listing;
+  const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
+  const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
+  const { name: model } = offer.model;
+  const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
+  const attribution = attributing instanceof Promise ? await attributing : attributing;
+  const measuring = measureFor(request, offer);
+  const measure = measuring instanceof Promise ? await measuring : measuring;
+  const plan = planMessage(request, offer, terms, measure);
+  if (clientRequest.item !== null) requireBatchable(request, plan);
+  return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
+}
+
+/** The most that a request of a batch may cost: the group that sells its model, and the amount that its hold will have. */
+export interface ItemPlan {
+  group: Offer['group'];
+  amount: Nano;
+  model: string;
+}
+
+/** Plans a request of a batch without admitting it. Throws what it would be refused for before its admission. */
+export async function planItem(gateway: Gateway, clientRequest: ClientRequest): Promise<ItemPlan> {
+  const caller = requireCaller(await identify(gateway, clientRequest));
+  const { offer, plan } = await readMessage(gateway, clientRequest, caller);
+  return { group: offer.group, amount: plan.amount, model: offer.model.name };
+}
+
+/** Throws invalid_request and feature_unavailable for what has no place in a batch. */
+function requireBatchable({ stream }: MessageRequest, { isAloneIfShort }: MessagePlan): void {
+  if (stream) throw new TurnpikeError('invalid_request', 'stream: a request of a batch is not streamed');
+  if (isAloneIfShort)
+    throw new TurnpikeError(
+      'feature_unavailable',
+      'body: nothing limits what this request may cost, so it cannot be part of a batch. Limit its web searches, or send documents instead of addresses.',
+    );
 }
 
 /** Whether money of the account, not only of the key or its person, is exhausted. */

@@ -19,18 +19,23 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
  * it must survive a change of the installation secret.
  */
 export function checkIdempotency(
-  idempotencyKey: string | null,
-  { text, native }: Pick<MessageRequest, 'text' | 'native'>,
+  { idempotencyKey, item }: Pick<ClientRequest, 'idempotencyKey' | 'item'>,
+  request: Pick<MessageRequest, 'text' | 'native'>,
 ): IdempotencyClaim | null {
+  if (item !== null) return claimOf(item.claim, request);
   if (idempotencyKey === null) return null;
   if (idempotencyKey.length > bounds.idempotencyKeyCharactersMax || !VISIBLE_ASCII.test(idempotencyKey))
     throw new TurnpikeError(
       'invalid_request',
       `idempotency-key: must be 1 to ${bounds.idempotencyKeyCharactersMax} printable characters without spaces`,
     );
+  return claimOf(idempotencyKey, request);
+}
+
+function claimOf(name: string, { text, native }: Pick<MessageRequest, 'text' | 'native'>): IdempotencyClaim {
   const hash = new Bun.CryptoHasher('sha256').update(text);
   if (native !== null) hash.update(native.text); // may lack what its path says, such as the model
-  return { name: idempotencyKey, requestHash: hash.digest('base64url') };
+  return { name, requestHash: hash.digest('base64url') };
 }
 
 /**

@@ -2,7 +2,6 @@
 
 import { type Nano, parseUsd } from '../base/money.ts';
 import {
-  type Catalog,
   hasTier,
   type Offer,
   priceMessage,
@@ -287,14 +286,19 @@ function completed(usage: JsonValue | undefined, counts: TokenCounts): JsonObjec
  */
 export function endHold(
   { ledger, answers, clock }: Gateway,
-  { settings }: Catalog,
+  { catalog: { settings }, clientRequest, offer }: Pick<AdmittedRequest, 'catalog' | 'clientRequest' | 'offer'>,
   answer: ResponseCollector | null,
   record: UsageRecord,
 ): Promise<Settlement> {
   const { requestId, outcome, usageSource } = record;
   const waitMs = settings.settleWaitSeconds * 1000;
   if (answer === null || (outcome !== 'completed' && !(outcome === 'client_gone' && answer.isWhole)))
-    return ledger.end({ kind: usageSource === 'none' ? 'release' : 'settle', requestId, record }, waitMs);
+    return ledger.end(
+      usageSource === 'none'
+        ? { kind: 'release', requestId, record, ...reserveOf(clientRequest, offer) }
+        : { kind: 'settle', requestId, record },
+      waitMs,
+    );
   let rows: unknown[] = [];
   try {
     rows = answers.rowsOf(answer, requestId, clock.nowMs());
@@ -303,6 +307,12 @@ export function endHold(
   }
   const reversalsMax = parseUsd(settings.reversalsPerAccountDay) ?? 0;
   return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, waitMs, rows);
+}
+
+/** The reserve that a request of a batch returns its hold to, because it is perhaps sent again. */
+function reserveOf({ item }: AdmittedRequest['clientRequest'], { group }: Offer): { reserve?: string } {
+  const reserve = item?.reserveOf(group.name) ?? null;
+  return reserve === null ? {} : { reserve };
 }
 
 /** Releases the hold of a message, and records that it failed. Rejects with store_unavailable. */
@@ -330,5 +340,6 @@ export function releaseHold(
     ...attribution,
   };
   const record = { ...emptyRecord(known), outcome: 'failed' as const };
-  return gateway.ledger.end({ kind: 'release', requestId, record }, catalog.settings.settleWaitSeconds * 1000);
+  const release = { kind: 'release' as const, requestId, record, ...reserveOf(clientRequest, offer) };
+  return gateway.ledger.end(release, catalog.settings.settleWaitSeconds * 1000);
 }

@@ -367,7 +367,7 @@ export class OpenMessage implements Placed {
   }
 
   async #settle(outcome: Outcome, status: number, error: TurnpikeError | null): Promise<Settlement> {
-    const { caller, catalog, clientRequest } = this.admitted;
+    const { caller, clientRequest } = this.admitted;
     const { times } = clientRequest;
     assert(!this.hasEnded, 'a message ends once');
     this.#phase = 'settling';
@@ -387,7 +387,7 @@ export class OpenMessage implements Placed {
       usage = billMessage(ended, made);
       record = makeRecord(this.#gateway, ended, usage);
       times.endedMs = performance.now();
-      ending = endHold(this.#gateway, catalog, this.answer, record);
+      ending = endHold(this.#gateway, this.admitted, this.answer, record);
       const settlement = await ending;
       times.settledMs = performance.now();
       if (settlement.ok) {

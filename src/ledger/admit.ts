@@ -1,9 +1,11 @@
 // Admission: one decision over all meters of a message. Takes from all meters or from none, and names the first meter
 // that is exhausted.
 
+import { assert } from '../base/assert.ts';
 import { periodEndMs } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits } from './budgets.ts';
+import { extend } from './end-hold.ts';
 import { checkIdempotency, idempotencyRowOf } from './idempotency.ts';
 import {
   addRequest,
@@ -17,17 +19,19 @@ import {
   walletAvailable,
   withGroupRates,
 } from './meters.ts';
-import type {
-  Admit,
-  Answer,
-  IdempotencyClaim,
-  Levels,
-  MeterName,
-  RateLimits,
-  Refusal,
-  RefusalReason,
-  Take,
-  WindowLength,
+import {
+  type Admit,
+  type Answer,
+  type IdempotencyClaim,
+  type Levels,
+  type MeterName,
+  type RateLimits,
+  RESERVED,
+  type Refusal,
+  type RefusalReason,
+  type Reserve,
+  type Take,
+  type WindowLength,
 } from './operation.ts';
 import {
   chainOf,
@@ -43,6 +47,7 @@ import {
 } from './payers.ts';
 import { tightestWindow, windowEndMs } from './plan.ts';
 import type { AccountRow, Effect, IdempotencyRow, PersonRow, PlanMeter, RateMeters, Rows } from './rows.ts';
+import { StagedRows } from './staged-rows.ts';
 import { assertAmount } from './usage-record.ts';
 
 /** The payers, and their drained rates, which are changed once the decision is made. */
@@ -58,6 +63,30 @@ interface Meters {
  * nothing twice. `isNew`: the id was never admitted before, so no ending is looked up.
  */
 export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
+  const reserved = operation.reserve === undefined ? undefined : rows.hold(operation.reserve);
+  if (reserved === undefined || rows.hold(operation.requestId) !== undefined) return admitNow(rows, operation, isNew);
+  assert(operation.claim !== undefined, 'a message with a reserve has a claim');
+  assert(
+    reserved.owner.node === RESERVED.node,
+    'a message takes from a reserve, never from the hold of another message',
+  );
+  assert(reserved.key === operation.key, 'a message and its reserve have the same key');
+  const left = Math.max(0, reserved.amount - operation.amount);
+  const lowered = extend(rows, { kind: 'extend', requestId: reserved.requestId, amount: left, checkpoint: null });
+  const staged = new StagedRows(rows);
+  staged.put(lowered);
+  const effect = admitNow(staged, operation, isNew);
+  // Refused, but counted in a rate: decided over the rows as they stay.
+  if (effect.hold === undefined) return effect.accounts === undefined ? effect : admitNow(rows, operation, isNew);
+  return {
+    ...effect,
+    accounts: [...(lowered.accounts ?? []), ...(effect.accounts ?? [])],
+    people: [...(lowered.people ?? []), ...(effect.people ?? [])],
+    reserve: lowered.hold,
+  };
+}
+
+function admitNow(rows: Rows, operation: Admit, isNew: boolean): Effect {
   assertAmount(operation.amount);
   if (operation.least !== undefined) assertAmount(operation.least); // NaN becomes null in JSON
   const lease = rows.lease(operation.owner.node);
@@ -86,11 +115,17 @@ function takeClaim(rows: Rows, operation: Admit, claim: IdempotencyClaim): Answe
   return 'ok' in read ? read : idempotencyRowOf(operation, claim, read.failedAttempts, rows.nowMs);
 }
 
-function levelsOf(rows: Rows, { limits }: Admit | Take, { payers, rates, keyRates }: Meters): Levels {
+function levelsOf(rows: Rows, { limits }: Admit | Take | Reserve, { payers, rates, keyRates }: Meters): Levels {
   return readLevels(rates, limits, keyRates, payers.key.limits, rows.nowMs);
 }
 
-function admitted(rows: Rows, operation: Admit | Take, meters: Meters, amount: Nano, available: Nano): Answer {
+function admitted(
+  rows: Rows,
+  operation: Admit | Take | Reserve,
+  meters: Meters,
+  amount: Nano,
+  available: Nano,
+): Answer {
   return { ok: true, kind: 'admitted', amount, available, levels: levelsOf(rows, operation, meters) };
 }
 
@@ -133,6 +168,28 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyR
   };
 }
 
+/** Sets the whole amount aside, or returns the meter that is exhausted. */
+export function reserve(rows: Rows, operation: Reserve): Effect {
+  assertAmount(operation.amount);
+  const meters = readMeters(rows, operation);
+  if ('answer' in meters) return meters;
+  const { requestId, group, amount, draft } = operation;
+  const { payers } = meters;
+  const { nowMs } = rows;
+  const open = rows.hold(requestId);
+  const available = payable(payers, open?.amount ?? 0, group, nowMs);
+  if (open !== undefined) return { answer: admitted(rows, operation, meters, open.amount, available) };
+  const refusal = findMoneyShort(payers, amount, group, nowMs);
+  if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
+  const fromPlan = Math.min(amount, planLeft(payers, group, nowMs));
+  const times = { openedAtMs: nowMs, owner: RESERVED, left: true };
+  return {
+    answer: admitted(rows, operation, meters, amount, available),
+    ...rowsAfter(withHold(payers, amount, fromPlan, nowMs)),
+    hold: { requestId, ...chainOf(payers), group, amount, fromPlan, ...times, claim: null, checkpoint: null, draft },
+  };
+}
+
 /** Takes one request from the rates. Holds nothing. */
 export function take(rows: Rows, operation: Take): Effect {
   const meters = readMeters(rows, operation);
@@ -166,7 +223,7 @@ function takeRequest({ group, limits }: Admit | Take, { payers, rates, keyRates 
 }
 
 /** The current meters, or a refusal if the key, its person or an account may not be used. */
-function readMeters(rows: Rows, operation: Admit | Take): Meters | Effect {
+function readMeters(rows: Rows, operation: Admit | Take | Reserve): Meters | Effect {
   const account = rows.account(operation.account);
   const key = rows.key(operation.key);
   if (account === undefined) return { answer: { ok: false, reason: 'unknown_account' } };

@@ -2,9 +2,9 @@
 // to write and one answer per operation.
 
 import { BrokenInvariant } from '../base/assert.ts';
-import { admit, take } from './admit.ts';
+import { admit, reserve, take } from './admit.ts';
 import { changePlan, credit, payPlan, refund, setAccount, setKey, setPerson, setPlan } from './credit.ts';
-import { expireHold, extend, findLapsedHolds, leave, release, settle } from './end-hold.ts';
+import { expireHold, extend, findLapsedHolds, giveBack, leave, release, settle } from './end-hold.ts';
 import type { Answer, Bundle, Expire, Operation, Renew, StuckHold } from './operation.ts';
 import type { ChangeableRows, Changes, Effect, HoldRow, LeaseRow, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
@@ -100,6 +100,10 @@ function decide(rows: Rows, operation: Exclude<Operation, { kind: 'expire' }>): 
       return settle(rows, operation);
     case 'take':
       return take(rows, operation);
+    case 'reserve':
+      return reserve(rows, operation);
+    case 'give-back':
+      return giveBack(rows, operation);
     case 'extend':
       return extend(rows, operation);
     case 'leave':

@@ -16,7 +16,18 @@ import {
   withGroupRates,
 } from './meters.ts';
 import { messageEvents } from './money-events.ts';
-import type { Expire, Extend, Leave, RateLimits, Release, Settle, UsageMeters, UsageRecord } from './operation.ts';
+import {
+  type Expire,
+  type Extend,
+  type GiveBack,
+  type Leave,
+  type RateLimits,
+  RESERVED,
+  type Release,
+  type Settle,
+  type UsageMeters,
+  type UsageRecord,
+} from './operation.ts';
 import {
   type GroupsOf,
   type Payers,
@@ -41,6 +52,7 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
+import { StagedRows } from './staged-rows.ts';
 import { assertAmount, assertRecord, emptyRecord, withoutItsEnd } from './usage-record.ts';
 
 const ENDED = { ok: false, reason: 'ended' } as const;
@@ -54,8 +66,9 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
   const hold = rows.hold(operation.requestId);
   if (hold !== undefined) {
     const payers = payersOf(rows, hold);
-    if (operation.kind !== 'settle' || operation.isAnswer !== true)
-      return endHold(rows, hold, operation.record, endedBy, payers);
+    if (operation.kind === 'release')
+      return intoReserve(rows, endHold(rows, hold, operation.record, endedBy, payers), operation, hold);
+    if (operation.isAnswer !== true) return endHold(rows, hold, operation.record, endedBy, payers);
     // Reverse failed attempts first: the returned money may pay for this answer.
     const { reversalsMax = NANO_MAX } = operation;
     const reversed = answerIdempotencyRecord(rows, hold, payers, reversalsMax);
@@ -86,6 +99,23 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
   };
 }
 
+/** The reserve takes what the ended hold has let go, in the same decision. */
+function intoReserve(rows: Rows, ended: Effect, { reserve }: Release, { key, amount }: HoldRow): Effect {
+  const before = reserve === undefined ? undefined : rows.hold(reserve);
+  if (before === undefined || before.owner.node !== RESERVED.node || before.key !== key) return ended;
+  const staged = new StagedRows(rows);
+  staged.put(ended);
+  const more = Math.min(NANO_MAX, before.amount + amount);
+  const raised = extend(staged, { kind: 'extend', requestId: before.requestId, amount: more, checkpoint: null });
+  return {
+    ...ended,
+    accounts: [...(ended.accounts ?? []), ...(raised.accounts ?? [])],
+    key: raised.key,
+    people: [...(ended.people ?? []), ...(raised.people ?? [])],
+    reserve: raised.hold,
+  };
+}
+
 /** Ends a hold without charge. */
 export function release(rows: Rows, operation: Release): Effect {
   assert(operation.record.cost === 0, 'a released message costs nothing');
@@ -104,7 +134,7 @@ export function findLapsedHolds(rows: Rows, { except = [], lost = [] }: Expire):
   const spared = new Set(except);
   const ended = new Set(lost);
   for (const hold of rows.holds()) {
-    if (spared.has(hold.requestId)) continue;
+    if (spared.has(hold.requestId) || hold.owner.node === RESERVED.node) continue;
     const lease = rows.lease(hold.owner.node);
     const hasLapsed = lease === undefined || lease.epoch !== hold.owner.epoch || lease.expiresAtMs <= rows.nowMs;
     if (hasLapsed || ended.has(hold.requestId)) lapsed.push(hold);
@@ -146,6 +176,15 @@ export function extend(rows: Rows, operation: Extend): Effect {
 function planPartOf(more: Nano, payers: Payers, { amount, fromPlan, group }: HoldRow, nowMs: number): Nano {
   if (more < 0) return Math.min(0, more + amount - fromPlan);
   return Math.min(more, planLeft(payers, group, nowMs));
+}
+
+/** Ends a reserve. What was admitted from it has holds of its own. */
+export function giveBack(rows: Rows, operation: GiveBack): Effect {
+  const hold = rows.hold(operation.requestId);
+  if (hold === undefined) return { answer: { ok: true, kind: 'done' } };
+  assert(hold.owner.node === RESERVED.node, 'only a reserve is given back');
+  const after = withHold(payersOf(rows, hold), -hold.amount, -hold.fromPlan, rows.nowMs);
+  return { answer: { ok: true, kind: 'done' }, ...rowsAfter(after), endedHold: hold };
 }
 
 /** Frees the concurrency slots of a message whose client disconnected. Its money stays held until it ends. */

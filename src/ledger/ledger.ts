@@ -26,6 +26,7 @@ export type {
   Credit,
   Expire,
   Extend,
+  GiveBack,
   IdempotencyClaim,
   Leave,
   Level,
@@ -43,6 +44,7 @@ export type {
   Refusal,
   RefusalReason,
   Release,
+  Reserve,
   SetAccount,
   SetKey,
   SetPerson,
@@ -57,6 +59,7 @@ export type {
   UsageSource,
   WindowLength,
 } from './operation.ts';
+export { RESERVED } from './operation.ts';
 export {
   coversGroup,
   monthsLater,

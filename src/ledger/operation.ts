@@ -18,6 +18,9 @@ export interface Owner {
   epoch: number;
 }
 
+/** The owner of reserves, which is no node: they end with what they are for. */
+export const RESERVED: Owner = Object.freeze({ node: '(reserved)', epoch: 0 });
+
 export type Outcome = 'completed' | 'client_gone' | 'upstream_cut' | 'quota_cut' | 'service_cut' | 'failed';
 export type UsageSource = 'reported' | 'estimated' | 'none';
 
@@ -158,8 +161,35 @@ export interface Admit {
   owner: Owner;
   /** The idempotency key of the request. */
   claim?: IdempotencyClaim;
+  /**
+   * The request id of a reserve: as much as the message holds moves from it in the same decision, as far as it goes. A message with a
+   * reserve has a claim, whose hold is stored at once. A reserve that does not exist any more has nothing left.
+   */
+  reserve?: string;
   /** Fields of the record that is written if the hold expires. */
   draft: MessageDraft;
+}
+
+/**
+ * Sets money aside for messages that are admitted later: all of `amount`, or nothing. It takes no slot and nothing from the rates, belongs to no node, and
+ * stays until it is given back. `extend` changes it. Repeated, it changes nothing.
+ */
+export interface Reserve {
+  kind: 'reserve';
+  requestId: string;
+  account: number;
+  key: number;
+  group: string;
+  limits: RateLimits;
+  amount: Nano;
+  /** Shown while it is open. */
+  draft: MessageDraft;
+}
+
+/** Ends a reserve: what is left in it is available again. No record is written. */
+export interface GiveBack {
+  kind: 'give-back';
+  requestId: string;
 }
 
 /** Takes one request from the rates and holds nothing: for calls without cost. */
@@ -205,6 +235,8 @@ export interface Release {
   kind: 'release';
   requestId: string;
   record: UsageRecord;
+  /** The reserve, of the same key, that gets what was held: the message is sent again. Absent: the meters get it. */
+  reserve?: string;
 }
 
 export interface Credit {
@@ -370,6 +402,8 @@ export interface StuckHold {
 export type Operation =
   | Admit
   | Take
+  | Reserve
+  | GiveBack
   | Extend
   | Leave
   | Settle

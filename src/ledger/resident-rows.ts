@@ -107,7 +107,8 @@ export class ResidentRows implements ChangeableRows {
   put(effect: Effect): void {
     const unwritten = this.#unwritten;
     checkEffect(effect, unwritten.endings);
-    const { accounts, key, people, hold, endedHold, leases, claim, entries, ending, corrections, events } = effect;
+    const { accounts, key, people, hold, reserve, endedHold, leases, claim, entries, ending, corrections, events } =
+      effect;
     if (accounts !== undefined) for (const account of accounts) this.#putAccount(account);
     if (key !== undefined) {
       moveToEnd(this.#keys, key.id, key);
@@ -120,6 +121,7 @@ export class ResidentRows implements ChangeableRows {
       }
     }
     if (hold !== undefined) this.#putHold(hold);
+    if (reserve !== undefined) this.#putHold(reserve);
     if (endedHold !== undefined) this.#endHold(endedHold.requestId);
     if (leases !== undefined) {
       for (const lease of leases) {

@@ -283,6 +283,8 @@ export interface Effect {
   key?: KeyRow | undefined;
   people?: readonly PersonRow[];
   hold?: HoldRow;
+  /** The reserve that the message was admitted from, with what is left in it. */
+  reserve?: HoldRow | undefined;
   endedHold?: HoldRow;
   leases?: LeaseRow[];
   claim?: IdempotencyRow | undefined;

@@ -100,11 +100,12 @@ export class StagedRows implements Rows {
   /** Stages the changes of one operation: all of them, or none if they violate an invariant. */
   put(effect: Effect): void {
     checkEffect(effect, this.#endings);
-    const { key, hold, endedHold, claim, ending } = effect;
+    const { key, hold, reserve, endedHold, claim, ending } = effect;
     for (const account of effect.accounts ?? NONE) this.#putAccount(account);
     if (key !== undefined) this.#keys.set(key.id, key);
     for (const person of effect.people ?? NONE) this.#people.set(person.id, person);
     if (hold !== undefined) this.#holds.set(hold.requestId, hold);
+    if (reserve !== undefined) this.#holds.set(reserve.requestId, reserve);
     if (endedHold !== undefined) this.#endHold(endedHold);
     for (const lease of effect.leases ?? NONE) this.#leases.set(lease.node, lease);
     if (claim !== undefined) this.#claims.set(claimName(claim.key, claim.name), claim);

@@ -5,19 +5,19 @@ import { formatId } from '../base/ids.ts';
 import { formatUsd } from '../base/money.ts';
 import { DEFAULT_SETTINGS } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
-import type { HoldRow, LeaseRow } from '../ledger/ledger.ts';
+import { type HoldRow, type LeaseRow, RESERVED } from '../ledger/ledger.ts';
 import type { HoldsOfNodes } from '../storage/storage.ts';
 
 /**
  * A sentence for each. None while no node has a lease: the next start ends all holds. Holds that cannot be read are left out: they are
- * reported as such.
+ * reported as such. So are reserves, which no node ends.
  */
 export function findOverdueHolds({ holds, leases, settings }: HoldsOfNodes, nowMs: number): string[] {
   const live = leases.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
   if (live.length === 0) return [];
   const longestMs = longestMessageMs(settings);
   return holds
-    .filter(({ unreadable }) => unreadable === undefined)
+    .filter(({ unreadable, owner }) => unreadable === undefined && owner.node !== RESERVED.node)
     .flatMap((hold) => {
       const why = reasonOf(hold, leases, live, nowMs, longestMs);
       return why === null ? [] : [describe(hold, nowMs, why)];

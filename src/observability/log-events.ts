@@ -5,6 +5,8 @@ export const logEvents = [
   'admin_port_not_moved',
   'admin_request',
   'audit',
+  'batch_ended',
+  'batch_not_sent',
   'catalogue_not_taken',
   'catalogue_unreadable',
   'certificate_refused',

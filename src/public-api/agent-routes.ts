@@ -3,7 +3,8 @@
 import type { OAuthAnswer, TelemetrySignal } from '../agents/agents.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { isOverTls, readBounded } from '../http/http.ts';
+import { readBounded } from '../http/http.ts';
+import { baseOf } from './base-of.ts';
 import type { AgentEndpoints } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
@@ -91,12 +92,4 @@ async function readForm(request: Request): Promise<Form> {
   const fields = new URLSearchParams(text);
   const names = [...new Set(fields.keys())].filter((name) => fields.getAll(name).length === 1);
   return Object.fromEntries(names.map((name) => [name, fields.get(name) ?? undefined]));
-}
-
-/** The origin that the client used. Endpoints of another origin are ignored by clients. Throws invalid_request. */
-function baseOf({ request, connection, dependencies }: Exchange): string {
-  if (!URL.canParse(request.url))
-    throw new TurnpikeError('invalid_request', 'host: must be a host name, with an optional port');
-  const scheme = isOverTls(connection, request.headers, dependencies.trustedProxies) ? 'https' : 'http';
-  return `${scheme}://${new URL(request.url).host}`;
 }

@@ -7,13 +7,14 @@ import {
   type AnswerTranslator,
   type FormKind,
   type Front,
+  findFront,
   type Operation,
   type TranslatedBody,
   translateBody,
   translateForm,
   withClientPaths,
 } from '../fronts/fronts.ts';
-import type { ClientRequest, Reply } from '../gateway/gateway.ts';
+import type { ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
 import type { FormLimits } from '../http/http.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
@@ -56,6 +57,24 @@ async function count(exchange: Exchange, front: Front, operation: Operation): Pr
   try {
     const reply = await exchange.dependencies.messages.countTokens(reading.clientRequest);
     return convertBody(reply, front.countBody);
+  } catch (thrown) {
+    throw inOwnPaths(thrown, reading);
+  }
+}
+
+/** Plans a request of a batch, of whatever protocol its path is. */
+export async function planFront(
+  exchange: Exchange,
+  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
+): Promise<ItemPlan> {
+  const front = findFront(exchange.path, exchange);
+  exchange.front = front;
+  if (front === null) return plan(exchange.open());
+  const operation = front.findOperation(exchange.path);
+  assert(operation?.asks === 'message', 'the requests of a batch are messages');
+  const reading = readAs(exchange, front, operation);
+  try {
+    return await plan(reading.clientRequest);
   } catch (thrown) {
     throw inOwnPaths(thrown, reading);
   }

@@ -3,9 +3,10 @@
 import type { AgentSignIn, TelemetryRelay, TelemetrySender } from '../agents/agents.ts';
 import type { AddressRange } from '../base/addresses.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Batch, BatchStore, NewBatch } from '../batches/batches.ts';
 import type { Settings } from '../catalog/catalog.ts';
 import type { TurnpikeError } from '../errors.ts';
-import type { Files } from '../files/files.ts';
+import type { Files, StoredFile } from '../files/files.ts';
 import type { answerCaller, ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { BodiesInFlight } from '../http/http.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -28,6 +29,16 @@ export interface FileEndpoints {
     clientRequest: ClientRequest,
     answer: Parameters<typeof answerCaller<Body>>[2],
   ): ReturnType<typeof answerCaller<Body>>;
+}
+
+/** Batches, and what their endpoints need besides. */
+export interface BatchEndpoints {
+  store: BatchStore;
+  files: Files;
+  answerCaller: FileEndpoints['answerCaller'];
+  make(batch: NewBatch, input: StoredFile, place: (position: number) => string): Promise<Batch>;
+  /** A batch was made or canceled. */
+  look(): void;
 }
 
 /** Sign-in of coding agents, and what they ask beside messages. */
@@ -65,6 +76,8 @@ export interface PublicDependencies {
   agents?: AgentEndpoints;
   /** Absent: clients cannot store files. */
   files?: FileEndpoints;
+  /** Absent: clients cannot make batches. */
+  batches?: BatchEndpoints;
   bodies: BodiesInFlight;
   /** Files of forms while their request runs. */
   spool: Spool;

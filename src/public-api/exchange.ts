@@ -5,7 +5,7 @@ import { newRequestId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { Front } from '../fronts/fronts.ts';
-import { type BodyParser, type MessageTimes, startTimes } from '../gateway/gateway.ts';
+import { type BatchItem, type BodyParser, type MessageTimes, startTimes } from '../gateway/gateway.ts';
 import {
   type Connection,
   clientAddress,
@@ -29,6 +29,8 @@ export class Exchange {
   /** As received, without the query. */
   readonly path: string;
   readonly origin: string | null;
+  /** null: a client sends it. */
+  readonly item: BatchItem | null;
   readonly times: MessageTimes = startTimes();
   /** null: the Messages protocol. */
   front: Front | null = null;
@@ -40,11 +42,18 @@ export class Exchange {
   #formInUse: Promise<unknown> | null = null;
   #isIdleChanged = false;
 
-  constructor(request: Request, path: string, connection: Connection, dependencies: PublicDependencies) {
+  constructor(
+    request: Request,
+    path: string,
+    connection: Connection,
+    dependencies: PublicDependencies,
+    item: BatchItem | null = null,
+  ) {
     this.request = request;
     this.path = path;
     this.connection = connection;
     this.dependencies = dependencies;
+    this.item = item;
     this.receivedAtMs = dependencies.clock.nowMs();
     this.requestId = newRequestId(this.receivedAtMs);
     this.origin = request.headers.get('origin');
@@ -118,6 +127,11 @@ export class Exchange {
       (accept) => (this.#body as RequestBody).pass(bytesMax, times, accept),
       { spool: dependencies.spool, owner, limits },
     );
+  }
+
+  /** Passes the body on in pieces, as `RequestBody.pass`. Called once, instead of `readBody`. */
+  passBody(bytesMax: number, accept: (piece: Uint8Array) => Promise<void>): Promise<void> {
+    return (this.#body as RequestBody).pass(bytesMax, this.times, accept);
   }
 
   growBody(bytes: number, accountId: number): void {

@@ -23,12 +23,6 @@ const STORED = 'send the whole conversation with each request';
 /** The first that matches a path decides. */
 export const NOT_OFFERED: readonly NotOffered[] = [
   {
-    feature: 'Message batches are',
-    vendor: 'messages',
-    paths: ['/v1/messages/batches'],
-    instead: 'send each message to /v1/messages',
-  },
-  {
     feature: 'Touching a cache is',
     vendor: 'messages',
     paths: ['/v1/messages/cache_touch'],
@@ -76,7 +70,6 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     paths: ['/v1/chat/moderations'],
     instead: 'use /v1/moderations',
   },
-  { feature: 'Batches are', vendor: 'openai', paths: ['/v1/batches'], instead: 'send each request by itself' },
   { feature: 'Fine-tuning is', vendor: 'openai', paths: ['/v1/fine_tuning', '/v1/fine-tunes'] },
   { feature: 'Evaluations are', vendor: 'openai', paths: ['/v1/evals'] },
   { feature: 'Vector stores are', vendor: 'openai', paths: ['/v1/vector_stores'] },

@@ -32,6 +32,7 @@ export class PublicRequest implements ClientRequest {
   trace: TraceContext | null = null;
   caller: ClientRequest['caller'] = null;
   agent: ClientRequest['agent'] = null;
+  readonly item: ClientRequest['item'];
   isAdmitted = false;
   replayOf: string | null = null;
 
@@ -42,6 +43,7 @@ export class PublicRequest implements ClientRequest {
     this.receivedAtMs = exchange.receivedAtMs;
     this.times = exchange.times;
     this.origin = exchange.origin;
+    this.item = exchange.item;
     this.parseBody = parseBody;
   }
 

@@ -1,7 +1,7 @@
 // The table of public routes. The path alone selects the route; the `allow` header of a refusal lists its methods.
 
 import { TurnpikeError } from '../errors.ts';
-import { type Front, findFront, type Operation, type RequestHead } from '../fronts/fronts.ts';
+import { type Front, findFront, type Operation, openAiBatches, type RequestHead } from '../fronts/fronts.ts';
 import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import {
   getAuthorizationServer,
@@ -14,6 +14,18 @@ import {
   postToken,
 } from './agent-routes.ts';
 import { answerFront } from './answer-front.ts';
+import {
+  cancelMessageBatch,
+  deleteMessageBatch,
+  getBatch,
+  getMessageBatch,
+  getMessageBatchResults,
+  listBatches,
+  listMessageBatches,
+  postBatch,
+  postCancelBatch,
+  postMessageBatch,
+} from './batch-routes.ts';
 import type { MessageGateway } from './dependencies.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
@@ -24,8 +36,11 @@ const MODELS_PATH = '/v1/models/';
 const USAGE_PATH = '/v1/usage/';
 const FILES_PATH = '/v1/files/';
 const CONTENT_END = /\/content$/;
+const MESSAGE_BATCHES = '/v1/messages/batches';
+const BATCHES = '/v1/batches';
 
-const WITHOUT_VERSION = /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files)(?:\/|$)/;
+const WITHOUT_VERSION =
+  /^\/(?:messages|chat|completions|responses|embeddings|images|audio|models|files|batches)(?:\/|$)/;
 
 /** The canonical path: "//v1/v1/messages/" and "/messages" become "/v1/messages". */
 export function normalPath(path: string): string {
@@ -140,6 +155,11 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages/count_tokens', post(askJson('countTokens'))],
   ['/v1/models', listOfModels],
   ['/v1/files', shared({ GET: listFiles, POST: postFile })],
+  [
+    MESSAGE_BATCHES,
+    { handlers: new Map([['GET', listMessageBatches] as const, ['POST', postMessageBatch] as const]), front: null },
+  ],
+  [BATCHES, { handlers: new Map([['GET', listBatches] as const, ['POST', postBatch] as const]), front: openAiBatches }],
   ['/v1/key', get(ask('getKey'))],
   ['/healthz', get(constant({ status: 'ok' }))],
   ['/readyz', get(getReadyz)],
@@ -171,6 +191,34 @@ const routesOfOne: readonly [beginning: string, route: Route][] = [
   [USAGE_PATH, get(askAbout(USAGE_PATH, (messages, request, requestId) => messages.getUsage(request, requestId)))],
 ];
 
+const batchRoutes: Readonly<Record<string, (idOf: (path: string) => string) => Route>> = {
+  [MESSAGE_BATCHES]: (idOf) => ({
+    handlers: new Map<string, Handle>([
+      ['GET', (exchange) => getMessageBatch(exchange, idOf(exchange.path))],
+      ['DELETE', (exchange) => deleteMessageBatch(exchange, idOf(exchange.path))],
+    ]),
+    front: null,
+  }),
+  [`${MESSAGE_BATCHES}/results`]: (idOf) => get((exchange) => getMessageBatchResults(exchange, idOf(exchange.path))),
+  [`${MESSAGE_BATCHES}/cancel`]: (idOf) => post((exchange) => cancelMessageBatch(exchange, idOf(exchange.path))),
+  [BATCHES]: (idOf) => ({ ...get((exchange) => getBatch(exchange, idOf(exchange.path))), front: openAiBatches }),
+  [`${BATCHES}/cancel`]: (idOf) => ({
+    ...post((exchange) => postCancelBatch(exchange, idOf(exchange.path))),
+    front: openAiBatches,
+  }),
+};
+
+/** The route of one batch; null for any other path. */
+function findBatchRoute(path: string): Route | null {
+  for (const base of [MESSAGE_BATCHES, BATCHES]) {
+    if (!path.startsWith(`${base}/`)) continue;
+    const [, id = '', end = null] = /^([^/]+)(?:\/([^/]+))?$/.exec(path.slice(base.length + 1)) ?? [];
+    const make = batchRoutes[end === null ? base : `${base}/${end}`];
+    return id === '' || make === undefined ? null : make(() => decodePath(id));
+  }
+  return null;
+}
+
 /** The route of a path without query, or null. */
 export function findRoute(path: string, head: RequestHead): Route | null {
   const exact = routes.get(path);
@@ -178,6 +226,8 @@ export function findRoute(path: string, head: RequestHead): Route | null {
   const normal = normalPath(path);
   const front = findFront(normal, head);
   if (front !== null) return routeOfFront(normal, front);
+  const ofBatch = findBatchRoute(normal);
+  if (ofBatch !== null) return ofBatch;
   if (normal.startsWith(FILES_PATH)) return CONTENT_END.test(normal) ? fileContent : oneFile;
   return routes.get(normal) ?? routesOfOne.find(([begin]) => normal.startsWith(begin))?.[1] ?? null;
 }

@@ -22,7 +22,7 @@ import { rankAccounts } from './accounts-in-metrics.ts';
 import { lookupHost } from './compose.ts';
 import { fetchBills } from './fetch-bills.ts';
 import { startJobs } from './jobs.ts';
-import { Leadership } from './leadership.ts';
+import type { Leadership } from './leadership.ts';
 import { reportInternalFailure } from './observe.ts';
 import { type Payments, paymentJobs } from './open-payments.ts';
 import type { OpenSettings } from './open-settings.ts';
@@ -47,13 +47,13 @@ export interface EventParts {
   version: string;
   payments: Payments | null;
   mailer: Mailer | null;
+  leadership: Leadership;
 }
 
 /** Starts at once. The returned function stops everything. */
 export function startEvents(parts: EventParts): () => Promise<void> {
-  const { store, gateway, holder, clock, log, metrics, version, readMail, payments } = parts;
+  const { store, gateway, holder, clock, log, metrics, version, readMail, payments, leadership } = parts;
   const { stores, vault, ledger, outbox: reads } = store;
-  const leadership = new Leadership(ledger, ledger, clock.nowMs);
   const channels = makeChannels({
     vault,
     nowMs: clock.nowMs,

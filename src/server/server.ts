@@ -15,14 +15,17 @@ import type { Gateway, RunningMessages } from '../gateway/gateway.ts';
 import { type BodiesInFlight, type HttpServer, readTlsPair, type TlsPaths } from '../http/http.ts';
 import { describeFailure, LogWriter } from '../observability/observability.ts';
 import { prepareFetching } from '../providers/providers.ts';
+import type { PublicDependencies } from '../public-api/public-api.ts';
 import { openSecretHashes } from '../secrets/secrets.ts';
 import { lockDirectory } from '../storage/sqlite/sqlite.ts';
 import { AccountsInMetrics } from './accounts-in-metrics.ts';
+import { startBatches } from './batches.ts';
 import { adoptSecret, openInnerSecret } from './change-secret.ts';
 import { makeAdmin, makeAgentEndpoints, makeGateway, makePlanUpdates, makePublic } from './compose.ts';
 import { type EventParts, makeUpkeepReport, startEvents } from './events.ts';
 import { applyAtStart, inviteFirstOperator, openFirstAccount } from './first-start.ts';
 import { followNodes, makeCatalogReader } from './follow-nodes.ts';
+import { Leadership } from './leadership.ts';
 import { type Listening, listen, localUrl, removeOperatorFile, writeOperatorFile } from './listen.ts';
 import { type Observers, openObservers } from './observe.ts';
 import { openCatalog } from './open-catalog.ts';
@@ -211,15 +214,15 @@ async function startOn(
   });
   ports.open = http;
   const start = { version: options.version, startedAtMs: clock.nowMs() };
-  const { metrics, own } = observers;
-  await metrics.addReadings({ ...start, ...readingsOf(known, payments, publicApi), http });
+  await observers.metrics.addReadings({ ...start, ...readingsOf(known, payments, publicApi), http });
   closing.push(() => http.stop(false));
   updateOperatorFile();
   if (http.adminUrl() !== http.url) options.print(`admin API on ${http.adminUrl()}`);
   closing.push(() => removeOperatorFile(config));
   await openFirstAccount(config, options, store, clock, http.url);
   await inviteFirstOperator(config, options, store, clock, http.adminUrl());
-  closing.push(...startUpkeep({ ...known, ...start, readMail, mailer, traffic, clock, log, metrics, own, payments }));
+  const upkeep = { ...start, ...observers, readMail, mailer, traffic, payments };
+  closing.push(...startUpkeep({ ...known, ...upkeep, publicApi }));
   const { stop, finished } = makeStop(state, () => drain(gateway, publicApi.bodies, http, log, state), close);
   return { url: http.url, reloadTls: http.reloadTls, stop, finished };
 }
@@ -249,10 +252,18 @@ function readingsOf(
 }
 
 /** Counts of traffic, retention, and delivery of events. Returns the functions that stop them. */
-function startUpkeep({ traffic: writer, ...parts }: EventParts & { traffic: TrafficWriter }): (() => Promise<void>)[] {
+function startUpkeep({
+  traffic: writer,
+  publicApi,
+  ...parts
+}: Omit<EventParts, 'leadership'> & {
+  traffic: TrafficWriter;
+  publicApi: PublicDependencies;
+}): (() => Promise<void>)[] {
   const { store, gateway, clock, log } = parts;
   const settings = () => gateway.catalog().settings;
   const { retention: rows, traffic } = store.stores;
+  const leadership = new Leadership(store.ledger, store.ledger, clock.nowMs);
   const retention = { store: rows, traffic, settings, clock, log };
   const { runAlone, maintain } = store;
   const failed = makeUpkeepReport(store.stores.events, parts);
@@ -260,7 +271,8 @@ function startUpkeep({ traffic: writer, ...parts }: EventParts & { traffic: Traf
   return [
     writer.start(),
     startRetaining({ ...retention, ...upkeep }),
-    startEvents(parts),
+    startEvents({ ...parts, leadership }),
+    startBatches({ store, leadership, gateway, publicApi, log }),
     startLooking(store, gateway, log),
   ];
 }

@@ -10,6 +10,7 @@ import { bounds } from '../config/config.ts';
 import { type Changes, type ForgottenTable, Outpaced, type StoredAnswer } from '../ledger/ledger.ts';
 import type { PaymentRow } from '../payments/payments.ts';
 import { type AgentRow, agentStatements } from './agent-rows.ts';
+import { type BatchRow, batchStatement } from './batch-rows.ts';
 import { type BillRow, billStatement } from './bill-rows.ts';
 import { type CodeRow, codeStatements } from './code-rows.ts';
 import { eventStatements, type OutboxRow } from './event-rows.ts';
@@ -67,6 +68,7 @@ export type CoCommittedRow =
   | BillRow
   | IncidentRow
   | FileRow
+  | BatchRow
   | ScimRow
   | ViewRow;
 
@@ -162,6 +164,8 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   provider_bills: billStatement,
   incidents: incidentStatement,
   files: fileStatement,
+  batches: batchStatement,
+  batch_results: batchStatement,
   saved_views: viewStatement,
 };
 

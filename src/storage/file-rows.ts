@@ -1,11 +1,14 @@
 // Rows of files: their statements and their reads, the same for both databases.
 
-import type { FileStore, FileSum, StoredFile } from '../files/files.ts';
+import type { FileStore, FileSum, HIDDEN_PURPOSES, StoredFile } from '../files/files.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import { submit } from './account-writes.ts';
 import type { CoCommittedStatement } from './co-committed.ts';
 import { prepareOne } from './readable-rows.ts';
 import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
+
+type Hidden = `'${(typeof HIDDEN_PURPOSES)[0]}', '${(typeof HIDDEN_PURPOSES)[1]}'`;
+const HIDDEN: Hidden = "'batch_requests', 'batch_results'";
 
 export type FileRow =
   | { table: 'files'; created: StoredFile }
@@ -60,7 +63,7 @@ export function fileReads(on: SqlReader): FileReads {
   const page = (comparison: '<' | '>', direction: 'DESC' | 'ASC') =>
     rows(`WHERE r.account_id = $1 AND (r.created_at_ms, r.id) ${comparison} ($2, $3) AND r.status = 'stored'
       AND (r.due_at_ms IS NULL OR r.due_at_ms > $4) AND (r.only_key_id IS NULL OR r.only_key_id = $5)
-      AND ($6 = '' OR r.purpose = $6) ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $7`);
+      AND ($6 = '' OR r.purpose = $6) AND r.purpose NOT IN (${HIDDEN}) ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $7`);
   const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
   const due = rows('WHERE r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2');
   const sums =

@@ -59,6 +59,8 @@ export const movedTables = [
   'provider_bills',
   'incidents',
   'files',
+  'batches',
+  'batch_results',
   'agent_grants',
   'agent_keys',
   'device_codes',

@@ -32,6 +32,7 @@ import {
   walletAvailable,
 } from '../ledger/ledger.ts';
 import { agentReads } from './agent-rows.ts';
+import { batchReads } from './batch-rows.ts';
 import { billReads } from './bill-rows.ts';
 import { identityText } from './co-committed.ts';
 import { codeReads } from './code-rows.ts';
@@ -176,6 +177,7 @@ export function shortReads(on: SqlReader): ShortReads {
     ...billReads(on),
     ...incidentReads(on),
     ...fileReads(on),
+    ...batchReads(on),
     ...agentReads(on),
     ...viewReads(on),
     ...eventShortReads(on),
@@ -253,18 +255,22 @@ function readCaller(row: CallerTable): Caller {
   };
 }
 
-type KeyReads = 'findKeyBySecretHash' | 'getKey' | 'listKeys' | 'listExpiringKeys' | 'countKeys';
+type KeyReads = 'findKeyBySecretHash' | 'findCallerOfKey' | 'getKey' | 'listKeys' | 'listExpiringKeys' | 'countKeys';
 
 function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
-  const byHash = on.prepare<CallerTable>(
-    `SELECT k.document AS key, a.document AS account, ${on.number('s.expires_at_ms')} AS expires_at_ms, m.plan,
-       p.document AS person, a1.document AS above1, m1.plan AS plan1, a2.document AS above2, m2.plan AS plan2
-     FROM key_secrets s JOIN keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id
-       LEFT JOIN account_meters m ON m.id = a.id LEFT JOIN people p ON p.id = k.person_id
-       LEFT JOIN accounts a1 ON a1.id = a.parent_id LEFT JOIN account_meters m1 ON m1.id = a1.id
-       LEFT JOIN accounts a2 ON a2.id = a1.parent_id LEFT JOIN account_meters m2 ON m2.id = a2.id
-     WHERE s.secret_hash IN ($1, $2, $3)`,
-  );
+  const callers = (expiry: string, keys: string, where: string) =>
+    on.prepare<CallerTable>(
+      `SELECT k.document AS key, a.document AS account, ${expiry} AS expires_at_ms, m.plan,
+         p.document AS person, a1.document AS above1, m1.plan AS plan1, a2.document AS above2, m2.plan AS plan2
+       FROM ${keys} JOIN accounts a ON a.id = k.account_id
+         LEFT JOIN account_meters m ON m.id = a.id LEFT JOIN people p ON p.id = k.person_id
+         LEFT JOIN accounts a1 ON a1.id = a.parent_id LEFT JOIN account_meters m1 ON m1.id = a1.id
+         LEFT JOIN accounts a2 ON a2.id = a1.parent_id LEFT JOIN account_meters m2 ON m2.id = a2.id
+       WHERE ${where}`,
+    );
+  const ofSecret = 'key_secrets s JOIN keys k ON k.id = s.key_id';
+  const byHash = callers(on.number('s.expires_at_ms'), ofSecret, 's.secret_hash IN ($1, $2, $3)');
+  const ofKey = callers('NULL', 'keys k', 'k.id = $1');
   const all = preparePage(on, documents.key, inOrder('keys'));
   const ofAccount = preparePage(on, documents.key, inOrder('keys', 'account_id'));
   const ofPerson = preparePage(on, documents.key, inOrder('keys', 'person_id', 'r.person_id IS NOT NULL AND'));
@@ -289,6 +295,10 @@ function keyReads(on: SqlReader): Pick<AccessReads, KeyReads> {
   return {
     async findKeyBySecretHash(hashes) {
       const row = first(await byHash(...three(hashes)));
+      return row === null ? null : readCaller(row);
+    },
+    async findCallerOfKey(id) {
+      const row = first(await ofKey(id));
       return row === null ? null : readCaller(row);
     },
     getKey: prepareById(on, documents.key, 'SELECT document FROM keys WHERE id = $1'),

@@ -18,6 +18,7 @@ import type {
 } from '../accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
+import type { Batch, BatchForm, BatchStatus, ItemCounts, ItemOutcome } from '../batches/batches.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
@@ -343,6 +344,26 @@ export type ExportDocument = Omit<
   ExportSchedule,
   'id' | 'accountId' | 'createdAtMs' | 'status' | 'dueAtMs' | 'version'
 >;
+/** The members of a batch that no other column has. */
+export type BatchDocument = Omit<
+  Batch,
+  'id' | 'accountId' | 'companyId' | 'keyId' | 'form' | 'status' | 'createdAtMs' | 'dueAtMs'
+>;
+const batch = object<BatchDocument>({
+  endpoint: text,
+  groups: list(text),
+  headers: map(text),
+  metadata: nullable(map(text)),
+  inputFileId: whole,
+  outputFileId: nullable(whole),
+  errorFileId: nullable(whole),
+  requests: whole,
+  counts: object<ItemCounts>({ succeeded: whole, errored: whole, canceled: whole, expired: whole }),
+  expiresAtMs: whole,
+  cancelAtMs: nullable(whole),
+  endedAtMs: nullable(whole),
+});
+
 type TargetOf<Kind extends ExportTarget['kind']> = Extract<ExportTarget, { kind: Kind }>;
 const exportSchedule = object<ExportDocument>({
   name: text,
@@ -553,6 +574,7 @@ export const documents = {
     ['mailed_links', 'hash', 'document'],
     object<Pick<MailedLink, 'name' | 'accountName'>>({ name: text, accountName: text }),
   ),
+  batch: stored(['batches', 'id', 'document'], batch),
   export: stored(['exports', 'id', 'document'], exportSchedule),
   exportRun: stored(['export_runs', "export_id || ' ' || period_ms", 'document'], exportRun),
   payment: stored(['payments', 'id', 'document'], payment),
@@ -666,6 +688,12 @@ const storedTexts = [
     words('pending', 'done', 'failed'),
   ),
   storedWords<FileStatus>(['files', 'id', 'status'], words('pending', 'stored', 'deleted')),
+  storedWords<BatchForm>(['batches', 'id', 'form'], words('messages', 'openai')),
+  storedWords<BatchStatus>(['batches', 'id', 'status'], words('running', 'canceling', 'ended')),
+  storedWords<ItemOutcome>(
+    ['batch_results', "batch_id || ' ' || place", 'outcome'],
+    words('succeeded', 'errored', 'canceled', 'expired'),
+  ),
   storedWords<Delivery['status']>(['deliveries', 'seq', 'status'], words('pending', 'delivered', 'failed')),
   storedWords<MailedLink['purpose']>(['mailed_links', 'hash', 'purpose'], words('sign-up', 'password-reset')),
 ] as const;

@@ -14,6 +14,7 @@ import type {
 import type { AgentStore } from '../agents/agents.ts';
 import type { AuditStore } from '../audit/audit.ts';
 import { integerOf } from '../base/checked-number.ts';
+import type { BatchStore } from '../batches/batches.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { CatalogStore } from '../catalog/catalog.ts';
 import type { DeliveryStore, DestinationStore, MailStore } from '../delivery/delivery.ts';
@@ -47,6 +48,7 @@ import {
   tokenWrites,
 } from './account-writes.ts';
 import { type AgentReads, agentWrites } from './agent-rows.ts';
+import { type BatchReads, batchWrites } from './batch-rows.ts';
 import { type BillReads, billWrites } from './bill-rows.ts';
 import { answerRow, type CoCommittedRow } from './co-committed.ts';
 import { type CodeReads, codeWrites } from './code-rows.ts';
@@ -121,6 +123,7 @@ export interface Stores {
   bills: BillStore;
   incidents: IncidentStore;
   files: FileStore;
+  batches: BatchStore;
   agents: AgentStore;
   savedViews: SavedViewStore;
   events: EventStore;
@@ -159,6 +162,7 @@ export type ShortReads = AccessReads &
   BillReads &
   IncidentReads &
   FileReads &
+  BatchReads &
   AgentReads &
   ViewReads &
   Pick<CatalogStore, 'loadCatalog'> &
@@ -202,6 +206,7 @@ export function assembleStores(
     bills: { ...all, ...billWrites(gate) },
     incidents: { ...all, ...incidentWrites(gate) },
     files: { ...all, ...fileWrites(gate) },
+    batches: { ...all, ...batchWrites(gate) },
     agents: { ...all, ...agentWrites(gate) },
     savedViews: { ...all, ...viewWrites(gate) },
     events: { ...all, readFact: async (name) => (await reads.readInstallation(name)) ?? '', ...eventWrites(gate) },

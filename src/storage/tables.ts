@@ -16,6 +16,7 @@ import {
   NO_USE,
   type OpenHold,
   type PersonRow,
+  RESERVED,
   type StoredUsageRecord,
 } from '../ledger/ledger.ts';
 import { documents, readOr, type StoredDocument } from './stored-documents.ts';
@@ -99,7 +100,8 @@ export function readPersonRow(row: PersonMetersTable): PersonRow {
 
 /** The part of a hold that lists show: without its checkpoint, which may be long. */
 export function openHoldOf(hold: HoldRow): OpenHold {
-  const { requestId, account, key, group, amount, openedAtMs, left, draft } = hold;
+  const { requestId, account, key, group, amount, openedAtMs, draft, owner } = hold;
+  const left = hold.left && owner.node !== RESERVED.node; // a reserve has no client
   return { requestId, account, key, group, amount, openedAtMs, left, draft };
 }
 

@@ -91,6 +91,49 @@ describe.skipIf(cannotStartPostgres)('three nodes on one database', () => {
     }
   });
 
+  test('admit as many concurrent messages as a reserve pays for, and no node ends it', async () => {
+    const reserved = 50 * PRICE;
+    await using nodes = await openNodes(reserved);
+    const { bench, gates } = nodes;
+    const { account, key } = bench;
+    const draft = { model: 'sandbox-echo', stream: false };
+    const of = { requestId: 'rsv_1', account, key, group: 'default', limits: NO_LIMITS, amount: reserved, draft };
+    expect(await bench.ask({ kind: 'reserve', ...of })).toMatchObject({ ok: true, amount: reserved });
+    const admissions = Array.from({ length: 300 }, (_, at) =>
+      bench.admission(PRICE, { reserve: 'rsv_1', claim: { name: `item-${at}`, requestHash: 'hash' } }),
+    );
+    // Each goes to two nodes, as after a lost answer.
+    const both = await nodes.askAll(admissions.flatMap((one) => [one, one]));
+    const admitted = admissions.filter((_, at) => both[2 * at]?.ok);
+    expect(admitted).toHaveLength(50);
+    expect(admissions.filter((_, at) => both[2 * at + 1]?.ok)).toEqual(admitted);
+    expect(await bench.wallet()).toEqual({ balance: reserved, held: reserved });
+    const [first, second, third, ...others] = admitted;
+    for (const one of [first, second] as Admit[]) await ask(gates[0] as PostgresGate, settlement(bench, one, 10));
+    // A lowered hold of a message goes to the wallet, and a raised reserve takes it from there.
+    await ask(gates[1] as PostgresGate, {
+      kind: 'extend',
+      requestId: third?.requestId ?? '',
+      amount: 0,
+      checkpoint: null,
+    });
+    const raised = { kind: 'extend', requestId: 'rsv_1', amount: reserved, checkpoint: null } as const;
+    const more = 3 * PRICE - 2 * 10;
+    for (const answer of await nodes.askAll([raised, raised, raised])) expect(answer).toMatchObject({ amount: more });
+    bench.clock.advance(15_001);
+    await bench.takeLease('node-1');
+    const { holdsExpiredAtOnce } = bounds;
+    Object.assign(bounds, { holdsExpiredAtOnce: 10 }); // none of which is the reserve
+    const ended = await nodes.askAll([1, 2, 3].map(() => ({ kind: 'expire', lost: ['rsv_1'] }) as const));
+    Object.assign(bounds, { holdsExpiredAtOnce });
+    const counts = ended.map((answer) => (answer.ok && answer.kind === 'expired' ? answer.holds : -1));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(others.length + 1);
+    expect(await bench.wallet()).toEqual({ balance: reserved - 2 * 10, held: more });
+    for (const answer of await nodes.askAll([1, 2, 3].map(() => ({ kind: 'give-back', requestId: 'rsv_1' }) as const)))
+      expect(answer).toEqual({ ok: true, kind: 'done' });
+    expect(await bench.wallet()).toEqual({ balance: reserved - 2 * 10, held: 0 });
+  });
+
   test('admit as many messages per minute as the group of an account allows, and as many as have drained since', async () => {
     const limits: RateLimits = { ...NO_LIMITS, requestsPerMinute: 60 };
     await using nodes = await openNodes(1_000_000);

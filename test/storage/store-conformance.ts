@@ -33,6 +33,7 @@ import { readConformance } from './conformance/reads.ts';
 import { reconciliationConformance } from './conformance/reconciliation.ts';
 import { refundConformance } from './conformance/refunds.ts';
 import { reportConformance } from './conformance/reports.ts';
+import { reserveConformance } from './conformance/reserves.ts';
 import { retentionConformance } from './conformance/retention.ts';
 import { sameNumberConformance } from './conformance/same-number.ts';
 import { savedViewConformance } from './conformance/saved-views.ts';
@@ -77,6 +78,7 @@ export function describeStore(
     describe('keeps', () => incidentConformance(open));
     describe('keeps', () => fileConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
+    describe('sets aside', () => reserveConformance(open));
     describe('lists', () => journalConformance(open));
     describe('refunds', () => refundConformance(open));
     describe('ensures that', () => secretChangeConformance(open));

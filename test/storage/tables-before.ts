@@ -42,6 +42,7 @@ const undone: readonly Undone[] = [
     postgres: `DROP FUNCTION day_taken_out CASCADE; DROP FUNCTION span_rolled_up CASCADE; ${SPANS}
       CREATE OR REPLACE FUNCTION day_rolled_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${filled} RETURN NULL; END $$;`,
   },
+  onBoth(33, dropTables('batches', 'batch_results')),
   onBoth(32, dropTables('saved_views')),
   {
     version: 31,

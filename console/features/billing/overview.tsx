@@ -119,7 +119,7 @@ function FundsTiles({ account, holds }: FundsTilesProps) {
         <StatTile
           label="Reserved"
           value={<Money usd={account.held} />}
-          note={heldNote(holds.rows.length, holds.showMore !== null)}
+          note={heldNote(holds.rows.filter((hold) => !isReserve(hold)).length, holds.showMore !== null)}
         />
         <StatTile
           label="Credit line"
@@ -223,15 +223,21 @@ function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
   );
 }
 
+/** Whether it is set aside for a batch, and belongs to no running request. */
+function isReserve({ request_id: requestId }: HoldShape): boolean {
+  return requestId.startsWith('rsv_');
+}
+
 function columnsFor(names: Names): Column<HoldShape>[] {
   return [
     {
       name: 'model',
       label: 'Model',
-      show: ({ model, caller_left: hasLeft }) => (
+      show: (hold) => (
         <Stack gap={0}>
-          <span>{model}</span>
-          {hasLeft && <Hint size="xs">Client disconnected; waiting for the provider</Hint>}
+          <span>{hold.model}</span>
+          {isReserve(hold) && <Hint size="xs">Set aside for a batch</Hint>}
+          {hold.caller_left && <Hint size="xs">Client disconnected; waiting for the provider</Hint>}
         </Stack>
       ),
     },

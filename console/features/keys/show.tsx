@@ -151,7 +151,7 @@ function Running({ apiKey }: { apiKey: KeyShape }) {
     isEnabled: role !== 'member',
   });
   if (holds.data === undefined) return null;
-  const count = holds.data.data.filter(({ key }) => key === apiKey.id).length;
+  const count = holds.data.data.filter((hold) => hold.key === apiKey.id && hold.request_id.startsWith('req_')).length;
   return runningText(count, holds.data.next_cursor !== null);
 }
 

@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchTables } from './batches.ts';
 import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
 import { emailClaims } from './email-claims.ts';
@@ -226,6 +227,14 @@ const savedViews: Migration = {
   ...savedViewTables,
 };
 
+/** Only new tables, which programs of earlier versions neither read nor write; these end the reserves of batches early, and bill nothing less. */
+const batches: Migration = {
+  version: 33,
+  name: 'batches',
+  leastKnown: 20,
+  ...batchTables,
+};
+
 /** Only tables that earlier versions do not read, and triggers that fill them when these roll up a day. */
 const spans: Migration = {
   version: 34,
@@ -258,6 +267,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   files,
   further,
   savedViews,
+  batches,
   spans,
 ];
 

@@ -264,6 +264,7 @@ class CollectedNeeds {
 
 function addNeeds(found: CollectedNeeds, operation: Operation): void {
   if (TOLD.has(operation.kind)) found.told.push(operation);
+  if ('reserve' in operation && operation.reserve !== undefined) found.holds.add(operation.reserve); // of the same key
   switch (operation.kind) {
     case 'admit':
       if (found.leases === 'none') found.leases = 'read';
@@ -281,6 +282,7 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       break;
     case 'extend':
     case 'leave':
+    case 'give-back':
       found.holds.add(operation.requestId);
       if (operation.kind === 'extend' && operation.checkpoint !== null) addPayer(found, operation.checkpoint);
       else found.strays.add(operation.requestId);
@@ -296,11 +298,10 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
         found.credits.push({ account: operation.account, reference: operation.reference });
       break;
     case 'set-account':
-      if (operation.terms.company?.parent != null) found.accounts.add(operation.terms.company.parent);
-      found.accounts.add(operation.account);
-      break;
     case 'set-plan':
     case 'change-plan':
+      if (operation.kind === 'set-account' && operation.terms.company?.parent != null)
+        found.accounts.add(operation.terms.company.parent);
       found.accounts.add(operation.account);
       break;
     case 'set-person':
@@ -311,7 +312,9 @@ function addNeeds(found: CollectedNeeds, operation: Operation): void {
       if (typeof operation.terms.person === 'number') found.people.add(operation.terms.person);
       addPayer(found, operation);
       break;
+    case 'reserve':
     case 'take':
+      if (operation.kind === 'reserve') found.holds.add(operation.requestId);
       addPayer(found, operation);
       break;
     case 'renew':

@@ -1,6 +1,7 @@
 // The prepared statements of a batch, each for any number of rows. Arrays are passed as text and cast.
 
 import { parseDigits } from '../../base/checked-number.ts';
+import { RESERVED } from '../../ledger/ledger.ts';
 import {
   accountColumns,
   type Column,
@@ -106,7 +107,8 @@ export const FIND_LAPSED = `
   SELECT ${HOLD_COLUMNS('held')} FROM owners o LEFT JOIN leases l ON l.node = o.node
   JOIN LATERAL (
     SELECT h.* FROM holds h WHERE h.node = o.node AND h.epoch = o.epoch AND h.request_id <> ALL(${TEXTS(4)}) LIMIT $2::int) held ON true
-  WHERE l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} OR o.node = ANY(${TEXTS(3)})
+  WHERE o.node <> '${RESERVED.node}' AND
+    (l.node IS NULL OR l.epoch <> o.epoch OR l.expires_at_ms <= ${NOW_MS(1)} OR o.node = ANY(${TEXTS(3)}))
   LIMIT $2::int`;
 export const READ_OUTCOME = 'SELECT pg_xact_status($1::text::xid8) AS outcome';
 

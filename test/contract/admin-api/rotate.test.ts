@@ -22,7 +22,7 @@ async function resultOf(secret: unknown): Promise<string> {
     keys: new KeyDirectory(stores.accounts, (text) => [hashSecret(text)]),
     failures: new NetworkCounter(),
   };
-  const sender = { origin: null, address: '192.0.2.1', bearer: null, caller: null, agent: null };
+  const sender = { origin: null, address: '192.0.2.1', bearer: null, caller: null, agent: null, item: null };
   const found = await authenticate(String(secret), sender, clock.nowMs(), authenticator);
   return found instanceof TurnpikeError ? found.code : 'opens';
 }

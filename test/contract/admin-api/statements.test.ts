@@ -180,8 +180,17 @@ test('open holds are listed oldest first, in pages, and ended ones are not liste
     [requestIds[1], true],
     [requestIds[2], false],
   ]);
+  const of = { account: accountId as number, key: keyId as number, group: 'default', limits: NO_LIMITS };
+  const draft = { model: 'sandbox-echo', stream: false };
+  const reserve = { kind: 'reserve', requestId: 'rsv_5000000000_0', ...of, amount: 5_000_000, draft } as const;
+  await stores.gate.submit({ operations: [reserve] });
   const { body } = await ask('GET', `${path}/holds?limit=2`);
-  expect(await rowsOf(`holds?cursor=${body['next_cursor']}`)).toEqual(holds.slice(2));
+  expect(await rowsOf(`holds?cursor=${body['next_cursor']}`)).toMatchObject([
+    holds[2],
+    { request_id: 'rsv_5000000000_0', amount: '0.005', caller_left: false },
+  ]);
+  const { body: upToReserve } = await ask('GET', `${path}/holds?limit=4`);
+  expect(await rowsOf(`holds?cursor=${upToReserve['next_cursor']}`)).toEqual([]);
   const other = await makeAccount(installation);
   expect((await ask('GET', `/api/v1/accounts/${other['id']}/holds`)).body['data']).toEqual([]);
 });

@@ -131,7 +131,8 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     parts.beforeLookup?.();
     return stores.accounts.findKeyBySecretHash(hashes);
   };
-  const keys = new KeyDirectory({ findKeyBySecretHash: lookup }, (secret) => [secret]);
+  const { findCallerOfKey } = stores.accounts;
+  const keys = new KeyDirectory({ findKeyBySecretHash: lookup, findCallerOfKey }, (secret) => [secret]);
   let pricesMs = 1;
   const catalog = new CatalogHolder(apply([], fileOf(parts)), unseal, () => pricesMs);
   const gateway: Gateway = {

@@ -1,9 +1,9 @@
 // Rare decisions of the ledger: the pure core over rows made by hand.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { applyBatch } from '../../../src/ledger/apply-batch.ts';
 import { NO_COMPANY, readLevels } from '../../../src/ledger/meters.ts';
-import type { Operation } from '../../../src/ledger/operation.ts';
+import { type Operation, RESERVED } from '../../../src/ledger/operation.ts';
 import {
   type AccountRow,
   type HoldRow,
@@ -75,6 +75,21 @@ const IDEMPOTENCY: IdempotencyRow = {
   failedAttempts: ['req_failed'],
 };
 
+const RESERVE: HoldRow = { ...HOLD, requestId: 'rsv_1', owner: RESERVED, left: true };
+const FROM_RESERVE = {
+  kind: 'admit',
+  requestId: 'req_next',
+  account: 7,
+  key: 9,
+  group: 'default',
+  limits: NO_LIMITS,
+  amount: 6,
+  owner: { node: 'node', epoch: 1 },
+  claim: { name: 'once', requestHash: 'hash' },
+  reserve: RESERVE.requestId,
+  draft: { model: 'model', stream: false },
+} as const;
+
 function decide(operation: Operation, facts: Partial<Rows> = {}) {
   const { answers, changes } = decideAll([operation], facts);
   return { answer: answers[0], changes };
@@ -138,6 +153,63 @@ test('a hold that its owner has lost ends although the lease lasts, and holds en
   const { answer, changes } = decide({ kind: 'expire', lost: ['req_3', 'req_1', 'req_2'] }, stored);
   expect(answer).toMatchObject({ ok: true, holds: 3 });
   expect(changes.endings.map(({ record }) => record.requestId)).toEqual(['req_1', 'req_2', 'req_3']);
+});
+
+test('a reserve is of no node, so that it never expires, and is not among what its owner has lost', () => {
+  const stored = { holds: () => [RESERVE], hold: () => RESERVE };
+  for (const operation of [{ kind: 'expire' }, { kind: 'expire', lost: [RESERVE.requestId] }] as const) {
+    const { answer, changes } = decide(operation, stored);
+    expect(answer).toEqual({ ok: true, kind: 'expired', holds: 0, stuck: [] });
+    expect(changes.isEmpty).toBe(true);
+  }
+});
+
+describe('a message that is admitted from a reserve', () => {
+  const lease = (): LeaseRow => ({ node: 'node', epoch: 1, expiresAtMs: START_MS + 1 });
+  const over = (reserve: HoldRow, facts: Partial<Rows> = {}) => ({
+    lease,
+    hold: (id: string) => (id === RESERVE.requestId ? reserve : undefined),
+    ...facts,
+  });
+
+  test('is written together with what is left there, and with each row once', () => {
+    const { answer, changes } = decide(FROM_RESERVE, over(RESERVE));
+    expect(answer).toMatchObject({ ok: true, kind: 'admitted', amount: 6, available: 96 });
+    expect([...changes.holds.values()]).toMatchObject([
+      { requestId: 'req_next', amount: 6, owner: FROM_RESERVE.owner, left: false, claim: 'once' },
+      { ...RESERVE, amount: 4 },
+    ]);
+    expect([...changes.accounts.values()]).toMatchObject([{ id: 7, held: 10, spending: { held: 10 } }]);
+    expect([...changes.keys.values()]).toMatchObject([{ id: 9, spending: { held: 10 }, rates: { running: 2 } }]);
+  });
+
+  test('and refused changes nothing, and as a replay only the rates', () => {
+    const concurrency = () => ({ ...KEY, limits: { ...NO_LIMITS, concurrency: 1 } });
+    expect(decide(FROM_RESERVE, over(RESERVE, { key: concurrency })).changes.isEmpty).toBe(true);
+    const key = () => ({ ...KEY, limits: { ...NO_LIMITS, requestsPerMinute: 2 } });
+    const answered = { ...IDEMPOTENCY, requestId: 'req_first', isAnswered: true };
+    const { answer, changes } = decide(FROM_RESERVE, over(RESERVE, { key, claim: () => answered }));
+    expect(answer).toMatchObject({ reason: 'claim_answered' });
+    expect(changes.holds.size).toBe(0);
+    expect(changes.accounts.get(7)).toMatchObject({ held: 10, spending: { held: 10 } });
+    expect(changes.keys.get(9)).toMatchObject({ spending: { held: 10 }, rates: { requests: 60_000, running: 1 } });
+  });
+
+  test('has an idempotency key, and takes from no hold of another message and from no reserve of another key', () => {
+    const { claim: _, ...unclaimed } = FROM_RESERVE;
+    expect(() => decide(unclaimed, over(RESERVE))).toThrow('has a claim');
+    expect(() => decide(FROM_RESERVE, over(HOLD))).toThrow('never from the hold of another message');
+    expect(() => decide(FROM_RESERVE, over({ ...RESERVE, key: 10 }))).toThrow('the same key');
+  });
+});
+
+test('only a reserve is given back', () => {
+  expect(() => decide({ kind: 'give-back', requestId: HOLD.requestId })).toThrow('only a reserve is given back');
+  const { answer, changes } = decide({ kind: 'give-back', requestId: 'rsv_1' }, { hold: () => RESERVE });
+  expect(answer).toEqual({ ok: true, kind: 'done' });
+  expect([...changes.holds]).toEqual([['rsv_1', null]]);
+  expect(changes.accounts.get(7)).toMatchObject({ held: 0, balance: 100, groups: { default: { running: 1 } } });
+  expect([changes.entries, changes.endings, changes.coCommitted]).toEqual([[], [], []]);
 });
 
 test('a failing read of a hold is no hold that cannot be ended', () => {

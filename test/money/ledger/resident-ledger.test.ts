@@ -31,7 +31,7 @@ import { temporaryDirectory } from '../../storage/temporary-directory.ts';
 import { makeRandom } from '../../support/random.ts';
 import { sqliteRows } from '../../verify/simulation/stored-rows.ts';
 import { type OpenStore, simulate } from './simulation/simulate.ts';
-import { ask, failureOf, openWorkbench, type Workbench } from './workbench.ts';
+import { ask, failureOf, NO_LIMITS, openWorkbench, type Workbench } from './workbench.ts';
 
 const SEEDS = Number(process.env['SIMULATION_SEEDS'] ?? 6);
 const FIRST_SEED = Number(process.env['SIMULATION_SEED'] ?? 1);
@@ -170,6 +170,8 @@ interface Bench extends AsyncDisposable {
   /** The ledger that a restart would open, over what is on the disk now. */
   afterCrash(): ResidentLedger;
   holdsOnDisk(): string[];
+  /** Amounts of holds by their request ids. */
+  amountsOnDisk(): Record<string, number>;
 }
 
 async function openBench(): Promise<Bench> {
@@ -180,8 +182,13 @@ async function openBench(): Promise<Bench> {
     opened.ledger = ledger;
     opened.writer = writer;
     opened.afterCrash = start;
-    opened.holdsOnDisk = () =>
-      (database.query('SELECT request_id FROM holds').all() as { request_id: string }[]).map((row) => row.request_id);
+    opened.amountsOnDisk = () => {
+      const rows = database.query('SELECT request_id, amount FROM holds').all();
+      return Object.fromEntries(
+        (rows as { request_id: string; amount: number }[]).map((row) => [row.request_id, row.amount]),
+      );
+    };
+    opened.holdsOnDisk = () => Object.keys(opened.amountsOnDisk?.() ?? {});
     const stores = sqliteStores(path, ledger);
     const flushedSums = async () => {
       await flushAtLast(ledger);
@@ -242,6 +249,85 @@ describe('a hold', () => {
     await nextWrite(writer);
     expect(holdsOnDisk().sort()).toEqual([claimed, streamed].sort());
   });
+});
+
+describe('a reserve', () => {
+  const draft = { model: 'sandbox-echo', stream: false };
+  const openReserve = async (amount: number) => {
+    const opened = await openBench();
+    const { account, key } = opened.bench;
+    const of = { requestId: 'rsv_1', account, key, group: 'default', limits: NO_LIMITS };
+    expect(await opened.bench.ask({ kind: 'reserve', ...of, amount, draft })).toMatchObject({ ok: true, amount });
+    return opened;
+  };
+  const message = (bench: Workbench, amount: number) =>
+    bench.admission(amount, { reserve: 'rsv_1', claim: { name: 'item-1', requestHash: 'hash' } });
+
+  test('is on the disk once it is answered, and no start ends it', async () => {
+    await using opened = await openReserve(60);
+    const { bench, afterCrash, amountsOnDisk } = opened;
+    expect(amountsOnDisk()).toEqual({ rsv_1: 60 });
+    const restarted = afterCrash();
+    expect(await ask(restarted, { kind: 'renew', node: 'node-1', epoch: null, leaseMs: 1 })).toMatchObject({
+      ok: true,
+    });
+    expect(await ask(restarted, { kind: 'expire' })).toMatchObject({ kind: 'expired', holds: 0 });
+    expect(await ask(restarted, bench.admission(41))).toMatchObject({ ok: false });
+    expect(amountsOnDisk()).toEqual({ rsv_1: 60 });
+  });
+
+  test('and a message of it are written in one commit: a crash before it loses both, one after it none', async () => {
+    await using opened = await openReserve(100);
+    const { bench, writer, afterCrash, amountsOnDisk } = opened;
+    const commits: unknown[] = [];
+    writer.at = (moment) => {
+      if (moment === 'after') commits.push(amountsOnDisk());
+    };
+    const young = await bench.begin(0);
+    expect(await bench.ask(message(bench, 70))).toMatchObject({ ok: true, amount: 70, available: 70 });
+    expect(await bench.admit(1)).toMatchObject({ ok: false, available: 0 });
+    expect(amountsOnDisk()).toEqual({ rsv_1: 100 });
+    expect(await ask(afterCrash(), message(bench, 101))).toMatchObject({ reason: 'insufficient', available: 100 });
+    await nextWrite(writer);
+    expect(commits).toEqual([{ rsv_1: 30, req_2: 70 }]);
+    const restarted = afterCrash();
+    expect(await ask(restarted, message(bench, 30))).toMatchObject({ reason: 'claim_running' });
+    const claim = { name: 'item-2', requestHash: 'hash' };
+    expect(await ask(restarted, { ...message(bench, 31), claim })).toMatchObject({ ok: false, available: 30 });
+    await bench.release(young);
+    await bench.settle('req_2', 20);
+    expect(amountsOnDisk()).toEqual({ rsv_1: 30 });
+    expect(await bench.wallet()).toEqual({ balance: 80, held: 30 });
+  });
+
+  test('is as it was before after a message of it that ended before it was written', async () => {
+    await using opened = await openReserve(100);
+    const { bench, amountsOnDisk } = opened;
+    await bench.ask(message(bench, 70));
+    await bench.settle('req_1', 20);
+    expect(amountsOnDisk()).toEqual({ rsv_1: 30 });
+    expect(await bench.wallet()).toEqual({ balance: 80, held: 30 });
+    expect(await bench.ask({ kind: 'give-back', requestId: 'rsv_1' })).toMatchObject({ ok: true });
+    expect(amountsOnDisk()).toEqual({});
+  });
+
+  for (const broken of ['before', 'at the commit', 'after the commit'] as const)
+    test(`whose bundle fails ${broken} is set aside wholly or not at all`, async () => {
+      await using opened = await openBench();
+      const { bench, writer, amountsOnDisk } = opened;
+      const { account, key } = bench;
+      const of = { requestId: 'rsv_1', account, key, group: 'default', limits: NO_LIMITS };
+      writer.at = (moment, { name }) => {
+        if (name === null && moment === broken) throw new Error('the disk is full');
+      };
+      expect(await failureOf(bench.ask({ kind: 'reserve', ...of, amount: 60, draft }))).toMatchObject({
+        code: 'store_unavailable',
+      });
+      writer.at = () => {};
+      const held = broken === 'after the commit' ? 60 : 0;
+      expect(amountsOnDisk()).toEqual(held === 0 ? {} : { rsv_1: 60 });
+      expect(await bench.admit(100)).toMatchObject(held === 0 ? { ok: true } : { ok: false, available: 40 });
+    });
 });
 
 describe('an ending', () => {

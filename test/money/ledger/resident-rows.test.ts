@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { bounds } from '../../../src/config/config.ts';
-import { type AccountRow, type HoldRow, type KeyRow, ResidentRows } from '../../../src/ledger/ledger.ts';
+import { type AccountRow, type HoldRow, type KeyRow, RESERVED, ResidentRows } from '../../../src/ledger/ledger.ts';
 import { NO_COMPANY } from '../../../src/ledger/meters.ts';
 import { NO_LIMITS, START_MS, usageRecord } from './workbench.ts';
 
@@ -194,6 +194,34 @@ describe('a young hold', () => {
     const rows = openRows();
     openMessage(rows);
     expect(written(rows, true)).toEqual({ holds: ['req_1'], held: [10, 10, 10], running: [1, 1] });
+  });
+
+  test('that came from a reserve is written with what is left there, and others stay out', () => {
+    const rows = openRows();
+    const reserve = holdRow({ requestId: 'rsv_1', owner: RESERVED, left: true, amount: 30 });
+    const held = (amount: number, running: number) => ({
+      answer: { ok: true, kind: 'done' } as const,
+      accounts: [
+        accountRow({
+          held: amount,
+          spending: { used: 0, held: amount, periodStartMs: 0 },
+          groups: { default: { ...NO_RATES, running, limits: NO_LIMITS } },
+        }),
+      ],
+      key: keyRow({ spending: { used: 0, held: amount, periodStartMs: 0 }, rates: { ...NO_RATES, running } }),
+    });
+    rows.put({ ...held(30, 0), hold: reserve });
+    expect(written(rows, true)).toMatchObject({ holds: ['rsv_1'], held: [30, 30, 30], running: [0, 0] });
+    rows.put({ ...held(40, 1), hold: holdRow({ requestId: 'req_young' }) });
+    rows.put({ ...held(40, 2), hold: holdRow({ claim: 'order-17' }), reserve: { ...reserve, amount: 20 } });
+    expect([rows.hold('rsv_1')?.amount, rows.account(1)?.held]).toEqual([20, 40]);
+    const changes = rows.takeUnwritten(false);
+    expect([...(changes?.holds.values() ?? [])].map((hold) => [hold?.requestId, hold?.amount])).toEqual([
+      ['rsv_1', 20],
+      ['req_1', 10],
+    ]);
+    expect([changes?.accounts.get(1)?.held, changes?.keys.get(1)?.spending.held]).toEqual([30, 30]);
+    expect(changes?.keys.get(1)?.rates.running).toBe(1);
   });
 
   test('counts once after a change, and does not run after its client left', () => {

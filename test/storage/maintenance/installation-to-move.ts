@@ -17,7 +17,7 @@ import {
   sumLedger,
 } from '../../../src/storage/sqlite/sqlite.ts';
 import { secretIn } from '../../contract/admin-api/mailing.ts';
-import { Workbench } from '../../money/ledger/workbench.ts';
+import { NO_LIMITS, Workbench } from '../../money/ledger/workbench.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { readMail, type ScriptedSmtp, startScriptedSmtp } from '../../support/scripted-smtp.ts';
@@ -38,6 +38,8 @@ export interface InstallationToMove {
 }
 
 const MONTHS_DAYS = 124;
+/** The reserve of a batch, with what is left in it. No start of a service ends it. */
+export const OPEN_RESERVE = { requestId: 'rsv_5000000000_0', amount: 30 };
 export const MESSAGE = { model: 'sandbox-echo', max_tokens: 50, messages: [{ role: 'user', content: 'Hello there' }] };
 
 /** Posts a message, which must be answered, and returns its id. */
@@ -187,7 +189,20 @@ async function useForMonths(path: string): Promise<void> {
     requestId: newRequestId(clock.nowMs()),
     claim: { name: 'order-2', requestHash: 'hash' },
   });
+  await reserveSome(bench);
   await carrySome(bench);
+}
+
+/** Makes the reserve, from which a message is running. */
+async function reserveSome(bench: Workbench): Promise<void> {
+  const { account, key, clock } = bench;
+  const of = { account, key, group: 'default', limits: NO_LIMITS, draft: { model: 'sandbox-echo', stream: false } };
+  await bench.ask({ kind: 'reserve', requestId: OPEN_RESERVE.requestId, ...of, amount: OPEN_RESERVE.amount + 15 });
+  await bench.begin(15, {
+    requestId: newRequestId(clock.nowMs()),
+    reserve: OPEN_RESERVE.requestId,
+    claim: { name: 'item 1', requestHash: 'hash' },
+  });
 }
 
 /** Some of the oldest entries are replaced by an opening balance. */

@@ -4,14 +4,22 @@ import { Database } from 'bun:sqlite';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { GroupCommit } from '../../../src/ledger/ledger.ts';
+import { findOverdueHolds } from '../../../src/maintenance/overdue-holds.ts';
 import * as postgres from '../../../src/storage/postgres/postgres.ts';
 import * as sqlite from '../../../src/storage/sqlite/sqlite.ts';
+import { readSamples } from '../../support/read-samples.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
-import { cannotStartPostgres } from '../../support/start-postgres.ts';
+import { cannotStartPostgres, runOn } from '../../support/start-postgres.ts';
 import { spawnTurnpike } from '../../support/start-turnpike.ts';
 import { isOverPostgres } from '../../support/test-store.ts';
 import { answersOf } from './answers-of.ts';
-import { type InstallationToMove, MESSAGE, postMessage, sharedInstallation } from './installation-to-move.ts';
+import {
+  type InstallationToMove,
+  MESSAGE,
+  OPEN_RESERVE,
+  postMessage,
+  sharedInstallation,
+} from './installation-to-move.ts';
 import {
   atTheDoor,
   copyOfIt,
@@ -46,7 +54,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is 
       replaced: [],
       secret: `file:${join(copy.directory, 'secret')}`,
       previous_secret: null, // Nothing is written.
-      check: { ok: true, open_holds: 2, faults: [] },
+      check: { ok: true, open_holds: 4, faults: [] },
     });
     for (const flags of [
       ['--data', copy.directory],
@@ -71,7 +79,7 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is 
     await there.close();
   });
 
-  test('is served from there: keys and tokens work, stored responses are replayed, open holds end', async () => {
+  test('is served from there: keys and tokens work, stored responses are replayed, open holds but reserves end', async () => {
     await using database = await newDatabase();
     using copy = await copyOfIt();
     const before = await move(copy.directory, database.url);
@@ -91,9 +99,14 @@ describe.skipIf(cannotStartPostgres || isOverPostgres)('an installation that is 
     await gate.submit({ operations: [{ kind: 'expire' }] });
     await gate.close();
     const report = JSON.parse((await runTurnpike(['check', '--json'], environment)).out);
-    expect(report).toMatchObject({ ok: true, open_holds: 0, entries: before.check.entries + 2 });
+    expect(report).toMatchObject({ ok: true, open_holds: 1, entries: before.check.entries + 2 });
     const records = before.rows?.['usage_records'] ?? 0;
-    expect(await rowsIn(database.url)).toMatchObject({ usage_records: records + 4 });
+    expect(await rowsIn(database.url)).toMatchObject({ usage_records: records + 5 });
+    const [left] = await runOn(database.url, 'SELECT request_id AS "requestId", amount::int FROM holds');
+    expect(left).toEqual(OPEN_RESERVE);
+    const samples = readSamples(await (await turnpike.scrape()).text());
+    expect(samples).toMatchObject({ turnpike_open_holds: 1, turnpike_oldest_hold_seconds: 0 });
+    expect(findOverdueHolds(await postgres.readHoldsOfNodes(database.url), Date.now())).toEqual([]);
   });
 
   test('is served by a node that started during the move and waited', async () => {

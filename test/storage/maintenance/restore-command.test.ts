@@ -113,7 +113,7 @@ test('restores everything into a new directory, says what it has, and the servic
     secret: `file:${secret}`,
   });
   expect(error).toContain(`Changes after ${report.newest_at} are missing`);
-  expect(error).toContain('ends 1 open holds');
+  expect(error).toContain('Open holds: 1. The start of the service ends those of messages');
   expect(readdirSync(data).sort()).toEqual(['lock', 'secret', 'sign-in.db', 'turnpike.db']);
   for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o777]).toEqual([name, 0o600]);
 

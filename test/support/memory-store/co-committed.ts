@@ -8,6 +8,7 @@ import { type AnswerRow, type CoCommittedRow, identityText, NOBODY } from '../..
 import type { ExportRow } from '../../../src/storage/export-rows.ts';
 import type { MailRow } from '../../../src/storage/mail-rows.ts';
 import { isAgentRow, refuseOutpacedAgent, writeAgents } from './agents.ts';
+import { isBatchOutpaced, writeBatch } from './batches.ts';
 import { writeBill } from './bills.ts';
 import { refuseOutpacedCode, writeCodes } from './codes.ts';
 import { carryEntries, forgetRows, refuseWrongDrop } from './drop-rows.ts';
@@ -40,6 +41,8 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
+  if ((row.table === 'batches' || row.table === 'batch_results') && isBatchOutpaced(tables, row))
+    throw new Outpaced('the batch has changed since it was read');
   if (row.table === 'files' && isFileOutpaced(tables, row)) throw new Outpaced('the file was removed meanwhile');
   if (isExportOutpaced(tables, row)) throw new Outpaced('the export has changed since it was read');
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
@@ -230,12 +233,14 @@ function writeReportRow(
   tables: MemoryTables,
   row:
     | ExportRow
-    | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>,
+    | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>
+    | RowOf<'batches' | 'batch_results'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
   else if (row.table === 'incidents') writeIncident(tables, row);
   else if (row.table === 'files') writeFile(tables, row);
+  else if (row.table === 'batches' || row.table === 'batch_results') writeBatch(tables, row);
   else writeBill(tables, row);
 }
 

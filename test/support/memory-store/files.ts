@@ -1,6 +1,6 @@
 // Files in memory.
 
-import type { StoredFile } from '../../../src/files/files.ts';
+import { HIDDEN_PURPOSES, type StoredFile } from '../../../src/files/files.ts';
 import type { FileReads, FileRow } from '../../../src/storage/file-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -30,6 +30,7 @@ export function fileReads({ files }: MemoryTables): FileReads {
       return [...files.values()]
         .filter((file) => file.accountId === accountId && file.status === 'stored')
         .filter(({ dueAtMs, onlyKeyId }) => (dueAtMs ?? nowMs + 1) > nowMs && (onlyKeyId ?? keyId) === keyId)
+        .filter((file) => !HIDDEN_PURPOSES.some((hidden) => hidden === file.purpose))
         .filter((file) => purpose === null || file.purpose === purpose)
         .filter((file) => after === null || sign * byAge(file, after) > 0)
         .sort((one, other) => sign * byAge(one, other))

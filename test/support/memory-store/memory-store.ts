@@ -71,6 +71,8 @@ export class MemoryLedgerStore implements LedgerStore {
     mails: new Map(),
     incidents: new Map(),
     files: new Map(),
+    batches: new Map(),
+    batchResults: new Map(),
     mailedLinks: new Map(),
     signUps: [],
     ...noScim(),

@@ -24,6 +24,7 @@ import {
 import { statusAt } from '../../../src/admin-api/fields.ts';
 import type { AuditStore } from '../../../src/audit/audit.ts';
 import { DAY_MS } from '../../../src/base/clock.ts';
+import { beganAtMs } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
 import {
   type DailyTotal,
@@ -59,6 +60,7 @@ import { openHoldOf } from '../../../src/storage/tables.ts';
 import type { ViewReads } from '../../../src/storage/view-rows.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import { agentReads } from './agents.ts';
+import { batchReads } from './batches.ts';
 import { billReads } from './bills.ts';
 import { codeReads } from './codes.ts';
 import { eventReads } from './event-rows.ts';
@@ -88,6 +90,7 @@ export function memoryReads(tables: MemoryTables): ShortReads & ReportReads {
     ...billReads(tables),
     ...incidentReads(tables),
     ...fileReads(tables),
+    ...batchReads(tables),
     ...agentReads(tables),
     ...viewReads(tables),
     ...eventReads(tables),
@@ -182,6 +185,17 @@ function matchingKeys(tables: MemoryTables, { accountId, madeBy, text, status }:
     .filter((key) => status === null || statusAt(key, status.atMs) === status.is);
 }
 
+type Caller = NonNullable<Awaited<ReturnType<AccountStore['findCallerOfKey']>>>;
+
+function callerOf(tables: MemoryTables, key: Key, account: Account, secretExpiresAtMs: number | null): Caller {
+  const above: Account[] = [];
+  for (let one = account; one.parentId != null; one = above.at(-1) as Account)
+    above.push(tables.accounts.get(one.parentId) as Account);
+  const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
+  const person = tables.people.get(key.personId ?? 0)?.person ?? null;
+  return { key, account, above, person, secretExpiresAtMs, plan: plan && callerPlan(plan) };
+}
+
 function accountReads(tables: MemoryTables) {
   return {
     async findKeyBySecretHash(hashes: readonly string[]) {
@@ -189,12 +203,12 @@ function accountReads(tables: MemoryTables) {
       const key = secret && tables.keys.get(secret.keyId);
       const account = key && tables.accounts.get(key.accountId);
       if (secret === undefined || key === undefined || account === undefined) return null;
-      const above: Account[] = [];
-      for (let one = account; one.parentId != null; one = above.at(-1) as Account)
-        above.push(tables.accounts.get(one.parentId) as Account);
-      const plan = tables.accountMeters.get(payingAccountOf({ account, above }).id)?.plan ?? null;
-      const person = tables.people.get(key.personId ?? 0)?.person ?? null;
-      return { key, account, above, person, secretExpiresAtMs: secret.expiresAtMs, plan: plan && callerPlan(plan) };
+      return callerOf(tables, key, account, secret.expiresAtMs);
+    },
+    async findCallerOfKey(id: number) {
+      const key = tables.keys.get(id);
+      const account = key && tables.accounts.get(key.accountId);
+      return key === undefined || account === undefined ? null : callerOf(tables, key, account, null);
     },
     ...nameSearches(tables),
     async getAccount(id: number) {
@@ -349,8 +363,8 @@ function meterReads(tables: MemoryTables): LedgerReader & MonthStore {
     async openHolds() {
       const holds = [...tables.holds.values()];
       const held = holds.reduce((sum, { amount }) => sum + amount, 0);
-      const oldestAtMs = holds.reduce((least, hold) => Math.min(least, hold.openedAtMs), Number.POSITIVE_INFINITY);
-      return { count: holds.length, held, oldestAtMs: holds.length === 0 ? null : oldestAtMs };
+      const [oldest = ''] = [...tables.holds.keys()].sort();
+      return { count: holds.length, held, oldestAtMs: beganAtMs(oldest) };
     },
     async accountMeters(id, nowMs) {
       const row = tables.accountMeters.get(id);

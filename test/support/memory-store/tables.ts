@@ -13,6 +13,7 @@ import type {
 } from '../../../src/accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
+import type { Batch, ItemResult } from '../../../src/batches/batches.ts';
 import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
@@ -109,5 +110,8 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   incidents: Map<number, Incident>;
   /** By id. */
   files: Map<number, StoredFile>;
+  batches: Map<number, Batch>;
+  /** By batch and place. */
+  batchResults: Map<number, Map<number, ItemResult>>;
   tagSets: TagSet[];
 }

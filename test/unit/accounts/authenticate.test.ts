@@ -20,6 +20,7 @@ const here = {
   bearer: null as string | null,
   caller: null,
   agent: null,
+  item: null as { keyId: number } | null,
   nowMs: NOW_MS,
 };
 

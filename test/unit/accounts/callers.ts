@@ -40,6 +40,10 @@ export class PausedStore {
   isHolding = false;
   isDown = false;
 
+  findCallerOfKey(keyId: number): Promise<Caller | null> {
+    return this.findKeyBySecretHash([`key ${keyId}`]);
+  }
+
   async findKeyBySecretHash(hashes: readonly string[]): Promise<Caller | null> {
     this.lookedUp.push(hashes.join());
     if (this.isDown) throw new Error('the disk is unavailable');

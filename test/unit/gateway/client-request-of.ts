@@ -27,6 +27,7 @@ export function clientRequestOf(
     betas: null,
     bearer: null,
     selectors: null,
+    item: null,
     readBody: async () => Buffer.from(JSON.stringify({ ...BODY, ...members })),
     growBody: () => {},
     parseBody: parseInTurns,

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { formatId, newRequestId } from '../../../src/base/ids.ts';
 import { bounds } from '../../../src/config/config.ts';
+import { RESERVED } from '../../../src/ledger/ledger.ts';
 import { findOverdueHolds } from '../../../src/maintenance/overdue-holds.ts';
 import { readHold } from '../../../src/storage/stored-hold.ts';
 
@@ -57,6 +58,12 @@ test('a hold of a node that ended is reported once running nodes had the time to
 test('a hold of a node without a lease, or of an earlier run of a node, is reported by its age', () => {
   expect(find([hold(LONG_MS - 2, ofTwo), hold(LONG_MS - 2, { node: 'one', epoch: 0 })], [live])).toEqual([]);
   expect(find([hold(LONG_MS, ofTwo), hold(LONG_MS, { node: 'one', epoch: 0 })], [live])).toHaveLength(2);
+});
+
+test('a reserve is not reported, however old it is: no node ends it', () => {
+  const reserve = hold(1_000 * HOUR_MS, RESERVED, { left: true });
+  expect(find([reserve], [live, lapsed(LONG_MS)])).toEqual([]);
+  expect(find([reserve, hold(LONG_MS, ofTwo)], [live])).toHaveLength(1);
 });
 
 test('a hold that cannot be read is left out, because it is reported as such', () => {

@@ -1,16 +1,18 @@
 // Holds every commit against the invariants of the ledger. It keeps sums of its own of what was written, so that
 // each step costs only what it touched, and knows of every message what its end asked for.
 
-import type {
-  AccountRow,
-  Admit,
-  Bundle,
-  Changes,
-  Ending,
-  Extend,
-  HoldRow,
-  LeaseRow,
-  NewEntry,
+import {
+  type AccountRow,
+  type Admit,
+  type Bundle,
+  type Changes,
+  type Ending,
+  type Extend,
+  type HoldRow,
+  type LeaseRow,
+  type NewEntry,
+  RESERVED,
+  type Reserve,
 } from '../../../src/ledger/ledger.ts';
 import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 import { ClaimsAudit } from './claims-audit.ts';
@@ -44,6 +46,8 @@ interface Commit {
   nowMs: number;
   admitted: Map<string, Admit>;
   extended: Map<string, Extend[]>;
+  reserved: Map<string, Reserve>;
+  givenBack: Set<string>;
   /** Accounts and keys whose terms it may have changed. */
   termsSet: Set<number>;
 }
@@ -89,6 +93,7 @@ export class Auditor {
     const commit = describe(bundles, changes, nowMs);
     for (const entry of changes.entries) this.#addEntry(entry);
     this.#compareBonuses(changes.entries);
+    this.#compareReserves(commit);
     for (const ending of changes.endings) this.#addEnding(commit, ending);
     for (const [requestId, hold] of changes.holds) this.#changeHold(commit, requestId, hold);
     for (const ending of changes.corrections) {
@@ -180,7 +185,11 @@ export class Auditor {
       return;
     }
     this.holds.delete(requestId);
-    if (!this.endings.has(requestId)) this.#trace.fail(`the hold of ${requestId} is gone, and nothing has ended it`);
+    if (known?.owner.node === RESERVED.node) {
+      if (!commit.givenBack.has(requestId)) this.#trace.fail(`${requestId} is gone, and nobody has given it back`);
+      if (this.endings.has(requestId)) this.#trace.fail(`${requestId} is a reserve, and is billed`);
+    } else if (!this.endings.has(requestId))
+      this.#trace.fail(`the hold of ${requestId} is gone, and nothing has ended it`);
   }
 
   #changeLease({ nowMs }: Commit, lease: LeaseRow): void {
@@ -197,7 +206,36 @@ export class Auditor {
     }
   }
 
-  #checkBegin({ changes, admitted, extended, termsSet }: Commit, hold: HoldRow): void {
+  /** As far as a message goes that began, its reserve is lowered in the same commit; and for nothing else. */
+  #compareReserves({ changes, admitted }: Commit): void {
+    const ended = new Set(changes.endings.map(({ record }) => record.requestId));
+    const taken = new Map<string, number>();
+    for (const { requestId, reserve, amount } of admitted.values()) {
+      const wasThere = this.holds.has(requestId) || this.endings.has(requestId);
+      const isBegun = changes.holds.get(requestId) != null || ended.has(requestId);
+      if (reserve === undefined || wasThere || !isBegun) continue;
+      taken.set(reserve, (taken.get(reserve) ?? 0) + amount);
+      const left = this.holds.get(reserve)?.amount;
+      if (left === undefined) this.#trace.count('admitted without its reserve');
+      else this.#trace.count(left < amount ? 'admitted beyond a reserve' : 'admitted from a reserve');
+    }
+    for (const [requestId, { amount, owner }] of this.holds) {
+      if (owner.node !== RESERVED.node || changes.holds.get(requestId) === null) continue;
+      const left = changes.holds.get(requestId)?.amount ?? amount;
+      const should = Math.max(0, amount - (taken.get(requestId) ?? 0));
+      if (left !== should) this.#trace.fail(`${left} of ${amount} are left in ${requestId}, and not ${should}`);
+    }
+  }
+
+  #checkBegin(commit: Commit, hold: HoldRow): void {
+    if (hold.owner.node === RESERVED.node) {
+      const whole = commit.reserved.get(hold.requestId)?.amount ?? -1;
+      if (hold.amount > whole) this.#trace.fail(`${hold.requestId} is a reserve of ${hold.amount}, and not ${whole}`);
+      if (!hold.left) this.#trace.fail(`${hold.requestId} is a reserve, and has a slot`);
+    } else this.#checkMessage(commit, hold);
+  }
+
+  #checkMessage({ changes, admitted, extended, termsSet }: Commit, hold: HoldRow): void {
     const { requestId, owner, key, account, above, person, amount } = hold;
     const operation = admitted.get(requestId);
     if (operation === undefined) {
@@ -336,10 +374,13 @@ export class Auditor {
 }
 
 function describe(bundles: readonly Bundle[], changes: Changes, nowMs: number): Commit {
-  const commit: Commit = { changes, nowMs, admitted: new Map(), extended: new Map(), termsSet: new Set() };
+  const asked = { admitted: new Map(), extended: new Map(), reserved: new Map(), givenBack: new Set<string>() };
+  const commit: Commit = { changes, nowMs, ...asked, termsSet: new Set() };
   for (const { operations } of bundles) {
     for (const operation of operations) {
       if (operation.kind === 'admit') commit.admitted.set(operation.requestId, operation);
+      if (operation.kind === 'reserve') commit.reserved.set(operation.requestId, operation);
+      if (operation.kind === 'give-back') commit.givenBack.add(operation.requestId);
       if (operation.kind === 'set-plan' || operation.kind === 'change-plan') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-account') commit.termsSet.add(operation.account);
       if (operation.kind === 'set-key') commit.termsSet.add(operation.key);

@@ -60,8 +60,8 @@ export class Clients {
     this.#later(this.#chance.below(this.#load.pauseMsMax), () => this.start());
   }
 
-  submit(): void {
-    const want: Want = { script: this.#script(), tries: 0, isDone: false };
+  submit(script = this.script()): void {
+    const want: Want = { script, tries: 0, isDone: false };
     this.#try(want);
     // An impatient caller: the same again, while the first is still under way.
     if (want.script.claim !== null && this.#chance.is(0.3))
@@ -116,7 +116,8 @@ export class Clients {
     this.#later(this.#chance.between(50, 6_000), () => this.#try(want));
   }
 
-  #script(): Want['script'] {
+  /** A message, with these of its facts. */
+  script(facts: Partial<Want['script']> = {}): Want['script'] {
     const chance = this.#chance;
     const { costMax, chunkMsMax, groups } = this.#load;
     const { account, key } = chance.pick(this.#world.callers);
@@ -132,6 +133,7 @@ export class Clients {
       group,
       limits,
       claim: chance.is(this.#load.claimed) ? { name: `claim ${++this.#claims}`, requestHash: 'hash' } : null,
+      reserve: null,
       stream: chance.is(this.#load.streamed),
       inputCost: chance.below(costMax * 2),
       inputMargin: chance.below(costMax),
@@ -142,6 +144,7 @@ export class Clients {
       end: turn === 0 ? 'failed' : turn === 1 ? 'upstream_cut' : 'completed',
       leavesAfter: chance.is(0.15) ? chance.below(chunks.length + 1) : null,
       againAfterMs: chance.is(0.15) ? chance.pick([0, 5, 500, 20_000]) : null,
+      ...facts,
     };
   }
 }

@@ -22,6 +22,9 @@ export const happens: readonly string[] = [
     `clock jumped ${whose} backward`,
   ]),
   'admitted',
+  'admitted from a reserve',
+  'admitted beyond a reserve',
+  'admitted without its reserve',
   'admission in doubt',
   'held less than was asked for',
   ...[
@@ -63,6 +66,8 @@ export const happens: readonly string[] = [
   'paid by plan and wallet',
   ...['set-plan', 'change-plan', 'plan-payment'].map((kind) => `${kind}: done`),
   'change-plan: unknown_plan',
+  ...['done', 'insufficient', 'key_disabled', 'account_disabled'].map((answer) => `reserve: ${answer}`),
+  'give-back: done',
   'refund: done',
   'refund: below_available',
   'set-account: done',

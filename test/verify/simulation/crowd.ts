@@ -47,6 +47,7 @@ export function crowd(hasFaults: boolean, isCompany = false): Plan {
       quotaMax: null,
     },
     faults: hasFaults ? broken : calm,
+    batchItemsMax: 0,
     atOnce: 10_000,
   };
 }

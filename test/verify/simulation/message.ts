@@ -29,6 +29,8 @@ export interface Script {
   group: string;
   limits: RateLimits;
   claim: IdempotencyClaim | null;
+  /** Its hold is taken from there. */
+  reserve: string | null;
   stream: boolean;
   /** Cost of the input, and the additional amount held at first. */
   inputCost: number;
@@ -58,6 +60,11 @@ export interface Surroundings {
   trace: Trace;
 }
 
+/** The amount that it wants to hold. */
+export function amountOf({ inputCost, inputMargin, stream, tranche, chunks }: Omit<Script, 'requestId'>): number {
+  return inputCost + inputMargin + (stream ? tranche : chunks.reduce((sum, { cost }) => sum + cost, 0));
+}
+
 /** Resolves when the message has ended as far as its node knows; never where the node crashes before. */
 export async function runMessage(script: Script, { run, timers, auditor, trace }: Surroundings): Promise<Learned> {
   const message = new Message(script, { run, timers, auditor, trace });
@@ -84,16 +91,16 @@ class Message {
 
   async admit(): Promise<Learned | null> {
     const { run, trace } = this.#around;
-    const { requestId, claim, account, key, group, limits, stream, isModest } = this.#script;
-    const { inputCost, inputMargin, tranche, chunks } = this.#script;
-    const input = inputCost + inputMargin;
-    const amount = input + (stream ? tranche : chunks.reduce((sum, { cost }) => sum + cost, 0));
+    const { requestId, claim, reserve, account, key, group, limits, stream, isModest } = this.#script;
+    const input = this.#script.inputCost + this.#script.inputMargin;
+    const amount = amountOf(this.#script);
     try {
       const operation: Admit = {
         kind: 'admit',
         ...{ requestId, account, key, group, limits, amount, owner: run.ledger.owner },
         ...(isModest && { least: input }),
         ...(claim !== null && { claim }),
+        ...(reserve !== null && { reserve }),
         draft: { model: 'sandbox-lorem', stream },
       };
       const admission = await run.ledger.admit(operation);

@@ -94,6 +94,7 @@ function isSafeTwice(operation: Operation): boolean {
     case 'set-account':
     case 'set-key':
     case 'take':
+    case 'reserve': // nobody would give it back
       return false;
     case 'renew':
       return operation.epoch !== null;

@@ -4,6 +4,7 @@
 import { bounds } from '../../../src/config/config.ts';
 import type { MemoryTables } from '../../support/memory-store/memory-store.ts';
 import { findFaultsAtEnd, hashRows } from './audit-end.ts';
+import { Batches } from './batches.ts';
 import { Chance } from './chance.ts';
 import { Clients, type Load } from './clients.ts';
 import type { Commit } from './database.ts';
@@ -21,6 +22,8 @@ export interface Plan {
   load: Load;
   rule: Rule;
   faults: FaultPlan;
+  /** The most messages of a batch; 0: there are no batches. */
+  batchItemsMax: number;
   /** Messages that are submitted in the moment in which the first node serves. */
   atOnce: number;
 }
@@ -82,6 +85,7 @@ export function drawPlan(seed: number): Plan {
       concurrencyMax: orNull(6),
     },
     faults: drawFaults(chance),
+    batchItemsMax: chance.pick([0, 3, 12]),
     atOnce: 0,
   };
 }
@@ -104,6 +108,7 @@ export function simulate(seed: number, steps: number, plan: Plan = drawPlan(seed
 function run(seed: number, steps: number, plan: Plan, world: World): RunResult {
   const { scheduler, trace, nodes, database } = world;
   const clients = new Clients(world, plan.load);
+  const batches = new Batches(world, clients, plan.batchItemsMax);
   const operators = new Operators(world, plan.rule);
   const faults = new FaultMaker(world, plan.faults);
   database.write([{ operations: operators.firstTerms() }]);
@@ -118,10 +123,12 @@ function run(seed: number, steps: number, plan: Plan, world: World): RunResult {
     for (let turn = 0; turn < plan.atOnce; turn++) clients.submit();
     clients.start();
     operators.start();
+    batches.start();
     faults.start();
     while (trace.step < steps && step());
     clients.isStopped = true;
     operators.isStopped = true;
+    batches.isStopped = true;
     faults.stop();
     trace.note('faults have stopped');
     comeToEnd(world, clients, step, plan.numbers.hasPeers);

@@ -49,6 +49,8 @@ export type Expected = Record<string, unknown>;
 const ENDED: Expected = { ok: false, reason: 'ended' };
 const NO_TOKENS = { inputTokens: 0, outputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
 const NOTHING: Bill = { cost: 0, ...NO_TOKENS, outcome: 'service_cut' };
+/** In place of the node of a message: nothing but an operation ends a reserve. */
+const RESERVES = 'none, it is a reserve';
 const DONE: Expected = { ok: true, kind: 'done' };
 
 /** Applies a whole bundle to the model, or nothing of it. Returns what its answers must have. */
@@ -63,9 +65,14 @@ export function expectBundle(model: Model, operations: readonly Operation[]): Ex
 function expectOne(model: Model, operation: Operation): Expected {
   switch (operation.kind) {
     case 'admit':
-      return admit(model, operation);
+      return operation.reserve === undefined ? admit(model, operation) : admitReserved(model, operation);
     case 'take':
       return take(model, operation);
+    case 'reserve':
+      return reserve(model, operation);
+    case 'give-back':
+      model.holds.delete(operation.requestId);
+      return DONE;
     case 'extend':
       return extend(model, operation);
     case 'leave':
@@ -103,7 +110,7 @@ export function runningOf(model: Model, whose: 'account' | 'key', id: number, gr
   return present.filter((hold) => group === null || hold.group === group).length;
 }
 
-function findCaller(model: Model, operation: Of<'admit' | 'take'>): { who: Who } | Expected {
+function findCaller(model: Model, operation: Of<'admit' | 'take' | 'reserve'>): { who: Who } | Expected {
   const account = model.accounts.get(operation.account);
   const key = model.keys.get(operation.key);
   if (account === undefined) return { ok: false, reason: 'unknown_account' };
@@ -172,6 +179,42 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
     model.claims.set(`${who.key.id}/${claim.name}`, stands);
   }
   return { ok: true, kind: 'admitted', amount, available };
+}
+
+/** The reserve lets go of what the message asks for, and takes it back if the message is refused. */
+function admitReserved(model: Model, operation: Of<'admit'>): Expected {
+  const { requestId, reserve: from = '', amount } = operation;
+  const reserved = model.holds.get(from);
+  if (reserved === undefined || model.holds.has(requestId)) return admit(model, operation);
+  const whole = { ...reserved };
+  lower(reserved, Math.max(0, reserved.amount - amount));
+  const answer = admit(model, operation);
+  if (!answer['ok']) model.holds.set(from, whole);
+  return answer;
+}
+
+function reserve(model: Model, operation: Of<'reserve'>): Expected {
+  const caller = findCaller(model, operation);
+  if (!isCaller(caller)) return caller;
+  const { who } = caller;
+  const { requestId, group, amount } = operation;
+  const open = model.holds.get(requestId);
+  const available = (open?.amount ?? 0) + roomOf(model, who, group);
+  if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available };
+  const refusal = moneyShort(model, who, group, amount);
+  if (refusal !== null) return refusal;
+  const fromPlan = Math.min(amount, planLeft(model, who.payer, group).now);
+  if (fromPlan > 0) beginWindows(model, who.payer);
+  if (amount > 0) beginUses(model, who.person);
+  const of = { requestId, ...chainNow(model, who.own, who.key), group, node: RESERVES, epoch: 0, claim: null };
+  model.holds.set(requestId, { ...of, amount, fromPlan, atMs: model.nowMs, left: true, checkpoint: null });
+  return { ok: true, kind: 'admitted', amount, available };
+}
+
+/** A lower hold lets go of the wallet's part first. */
+function lower(hold: ModelHold, amount: number): void {
+  hold.fromPlan = Math.min(hold.fromPlan, amount);
+  hold.amount = amount;
 }
 
 function moneyShort(model: Model, who: Who, group: string, amount: number): Expected | null {
@@ -348,9 +391,8 @@ function extend(model: Model, operation: Of<'extend'>): Expected {
   const morePlan = Math.min(amount - hold.amount, planLeft(model, payer, hold.group).now);
   if (morePlan > 0) beginWindows(model, payer);
   if (amount > hold.amount) beginUses(model, who.person);
-  // A lower hold lets go of the wallet's part first.
-  hold.fromPlan = amount > hold.amount ? hold.fromPlan + morePlan : Math.min(hold.fromPlan, amount);
-  hold.amount = amount;
+  if (amount > hold.amount) Object.assign(hold, { amount, fromPlan: hold.fromPlan + morePlan });
+  else lower(hold, amount);
   hold.checkpoint = operation.checkpoint ?? hold.checkpoint;
   const isPlanOnly = covers(model, payer, hold.group) && !payer.plan?.overflow;
   const walletLeft = isPlanOnly ? null : walletNow(model, payer);
@@ -373,7 +415,10 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
       const most = operation.reversalsMax ?? Number.POSITIVE_INFINITY;
       for (const failed of claim.failed) reverse(model, failed, most);
     }
-    return endHold(model, hold, record, kind);
+    const { amount, key } = hold;
+    const answer = endHold(model, hold, record, kind);
+    if (kind === 'release') returnToReserve(model, operation.reserve, key, amount);
+    return answer;
   }
   const ending = model.endings.get(requestId);
   if (ending === undefined || ['corrected', 'forgiven'].includes(ending.by)) return ENDED;
@@ -393,6 +438,12 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
   const changed = { outcome, cost, writtenOff, planPaid: ending.planPaid + planPaid, by: 'corrected' };
   model.endings.set(requestId, { ...ending, ...changed });
   return ENDED;
+}
+
+function returnToReserve(model: Model, from: string | undefined, key: number, amount: number): void {
+  const reserved = from === undefined ? undefined : model.holds.get(from);
+  if (from === undefined || reserved?.node !== RESERVES || reserved.key !== key) return;
+  extend(model, { kind: 'extend', requestId: from, amount: reserved.amount + amount, checkpoint: null });
 }
 
 function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expected {
@@ -473,6 +524,7 @@ function beginUses(model: Model, person: ModelPerson | null): void {
 
 function expire(model: Model): Expected {
   const isLapsed = ({ node, epoch }: ModelHold) => {
+    if (node === RESERVES) return false;
     const lease = model.leases.get(node);
     return lease?.epoch !== epoch || lease.expiresAtMs <= model.nowMs;
   };

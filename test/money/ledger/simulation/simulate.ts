@@ -92,7 +92,8 @@ function compareAnswers(
       const facts = expected[index]?.[place] ?? {};
       const name = String(answer['ok'] ? answer['kind'] : `not: ${answer['reason']}`);
       const short = [`short: ${answer['meter']}`, `above: ${answer['above'] != null}`];
-      for (const one of [name, ...short]) answered.set(one, (answered.get(one) ?? 0) + 1);
+      const reserves = isOfReserve(operation) ? [`${operation.kind} of a reserve: ${name}`] : [];
+      for (const one of [name, ...short, ...reserves]) answered.set(one, (answered.get(one) ?? 0) + 1);
       world.heard(operation, answer);
       if (Object.entries(facts).every(([fact, value]) => answer[fact] === value)) continue;
       throw new Error(
@@ -100,6 +101,11 @@ function compareAnswers(
       );
     }
   }
+}
+
+function isOfReserve(operation: Operation): boolean {
+  if (operation.kind === 'admit') return operation.reserve !== undefined;
+  return 'requestId' in operation && operation.requestId.startsWith('rsv_');
 }
 
 /** Usage in the current period, as reads return it. */
@@ -130,6 +136,16 @@ const OTHERS = ['ended', 'not_owner', 'unknown_message', 'unknown_plan', 'below_
 const OF_COMPANIES = ['wrong_parent', 'unknown_person', 'person_disabled', 'account_disabled'];
 const REFUSALS = ['insufficient', 'requests_rate', 'input_tokens_rate', 'output_tokens_rate', 'concurrency'];
 
+const OF_RESERVES = [
+  ...['admitted', 'not: insufficient'].map((answer) => `reserve of a reserve: ${answer}`),
+  'admit of a reserve: admitted',
+  ...['insufficient', 'input_tokens_rate', 'concurrency', 'person_disabled', ...CLAIM_REFUSALS].map(
+    (reason) => `admit of a reserve: not: ${reason}`,
+  ),
+  ...['extended', 'not: ended'].map((answer) => `extend of a reserve: ${answer}`),
+  'give-back of a reserve: done',
+];
+
 /** Checks that the simulation covered every kind of answer. */
 export function expectEveryAnswer(answered: ReadonlyMap<string, number>): void {
   for (const kind of ['admitted', 'extended', 'ended', 'credited', 'refunded', 'lease', 'expired', 'done'])
@@ -145,4 +161,5 @@ export function expectEveryAnswer(answered: ReadonlyMap<string, number>): void {
     expect([meter, (answered.get(meter) ?? 0) > 0]).toEqual([meter, true]);
   for (const reason of [...REFUSALS, ...CLAIM_REFUSALS, ...OTHERS, ...OF_COMPANIES])
     expect([reason, (answered.get(`not: ${reason}`) ?? 0) > 0]).toEqual([reason, true]);
+  for (const answer of OF_RESERVES) expect([answer, answered.has(answer)]).toEqual([answer, true]);
 }

@@ -2,16 +2,20 @@
 // or on rows of others. The same random numbers give the same operations.
 
 import type {
+  Admit,
   Attribution,
   BudgetTerms,
   CompanyTerms,
   Credit,
+  Extend,
   Operation,
   Owner,
   PlanTerms,
   RateLimits,
+  Reserve,
   SetAccount,
   SetKey,
+  Settle,
   UsageRecord,
 } from '../../../../src/ledger/ledger.ts';
 import { START_MS, usageRecord } from '../workbench.ts';
@@ -44,6 +48,7 @@ const LEASE_MS = 15_000;
 const LENGTHS = ['5h', 'day', 'week', 'month'] as const;
 const PLANS = ['small', 'large'];
 const DAY_MS = 86_400_000;
+const OF_NOBODY = { status: 'enabled', quota: null, person: null } as const;
 
 export class World {
   readonly accounts = [1001, 1002, 1003, 1004, 1005];
@@ -52,9 +57,15 @@ export class World {
   readonly #draw: Draw;
   readonly #leaseMs: number;
   readonly #admitted: Message[] = [];
+  /** Money set aside, also of before, which was given back. */
+  readonly #reserves: Message[] = [];
   readonly #owners = new Map<string, Owner>();
   #groupLimits = new Map<string, RateLimits>();
   #lastMessage = 0;
+  #lastReserve = 0;
+  #lastOfReserve: Admit | null = null;
+  /** Operations with reserves, one after the other. */
+  readonly #next: (() => Operation)[] = [];
   #lastReference = 0;
   #nowMs = START_MS;
   #anchorMs = START_MS;
@@ -84,11 +95,12 @@ export class World {
   }
 
   /**
-   * Notes an admitted message (it may be ended), a new lease (its node admits under it), or a lost one (its node
+   * Notes an admitted message (it may be ended), a reserve (messages may be admitted from it), a new lease (its node admits under it), or a lost one (its node
    * starts again).
    */
   heard(operation: Operation, answer: Record<string, unknown>): void {
     if (operation.kind === 'admit' && answer['ok']) this.#admitted.push(operation);
+    if (operation.kind === 'reserve' && answer['ok']) this.#reserves.push(operation);
     if (operation.kind !== 'renew') return;
     if (answer['ok']) this.#owners.set(operation.node, { node: operation.node, epoch: Number(answer['epoch']) });
     else if (answer['reason'] === 'ended') this.#owners.delete(operation.node);
@@ -116,11 +128,19 @@ export class World {
   }
 
   #operation(): Operation {
+    if (this.#draw(4) === 0) {
+      const next = this.#next.shift();
+      if (next !== undefined) return next();
+    }
     const turn = this.#draw(100);
-    if (turn < 34) return this.#admit();
-    if (turn < 37) return this.#take();
-    if (turn < 46) return this.#extend();
-    if (turn < 50) return { kind: 'leave', requestId: this.#message().requestId };
+    if (turn < 26) return this.#admit();
+    if (turn < 34) return this.#admitReserved();
+    if (turn < 35) return this.#reserve();
+    if (turn < 39) return this.#beginReserve();
+    if (turn < 41) return { kind: 'give-back', requestId: this.#reserved().requestId };
+    if (turn < 43) return this.#take();
+    if (turn < 50) return this.#extend();
+    if (turn < 53) return { kind: 'leave', requestId: this.#message().requestId };
     if (turn < 73) return this.#end();
     if (turn < 76) return this.#refund();
     if (turn < 81) return this.#credit(this.#pick(this.accounts), this.#draw(60) === 0 ? 400 : 120 - this.#draw(160));
@@ -133,9 +153,7 @@ export class World {
     return { kind: 'expire' };
   }
 
-  #admit(): Operation {
-    const again = this.#draw(20) === 0;
-    const message = again ? this.#message() : this.#newMessage();
+  #admit(message = this.#draw(20) === 0 ? this.#message() : this.#newMessage()): Admit {
     const owner = this.#owners.get(this.#pick(NODES)) ?? { node: 'node-1', epoch: 1 };
     const stale = this.#draw(40) === 0 ? { ...owner, epoch: owner.epoch - 1 } : owner;
     const draft = { model: this.#pick(MODELS), stream: this.#draw(2) === 0, ...attributionOf(message.key) };
@@ -156,6 +174,66 @@ export class World {
     };
   }
 
+  /** By the key of the reserve, mostly in its group. Sometimes the last one again, as after a lost answer. */
+  #admitReserved({ requestId: reserve, account, key, group } = this.#reserved()): Operation {
+    if (this.#lastOfReserve !== null && this.#draw(8) === 0) return this.#lastOfReserve;
+    const message = this.#newMessage();
+    const others = this.#draw(4) === 0 ? {} : { group };
+    this.#lastOfReserve = { ...this.#admit({ ...message, account, key, ...others }), claim: this.#claim(), reserve };
+    return this.#lastOfReserve;
+  }
+
+  /** Begins a reserve. Messages are admitted from it later, and one of them is answered, while its rows change. */
+  #beginReserve(): Operation {
+    const reserve = this.#reserve();
+    const { requestId, account, key, group } = reserve;
+    const admit = () => this.#admitReserved({ requestId, account, key, group });
+    const claimed = { ...this.#newMessage(), account, key, group };
+    const claim = { name: `claim of ${requestId}`, requestHash: 'same' };
+    const admitClaimed = (message = claimed) => ({ ...this.#admit(message), claim, reserve: requestId });
+    const repeat = (): Operation => {
+      const repeated = admitClaimed({ ...claimed, requestId: this.#newMessage().requestId });
+      return { ...repeated, limits: { ...repeated.limits, requestsPerMinute: 30 } }; // a replay takes from this
+    };
+    const answer = () => ({ ...this.#settlement(claimed), isAnswer: true });
+    const disturb = () => this.#disturb(reserve);
+    this.#next.push(disturb, admit, admitClaimed, answer, repeat, disturb, admit);
+    if (this.#draw(4) > 0) this.#next.push(() => ({ kind: 'give-back', requestId }));
+    return reserve;
+  }
+
+  /** Changes a row that the reserve took from. */
+  #disturb({ requestId, key }: Message): Operation {
+    const account = this.#accountOf(key);
+    const turn = this.#draw(8);
+    if (turn === 0) return this.#setKey(key);
+    if (turn === 1) return { kind: 'set-key', key, account, terms: { ...this.#setKey(key).terms, ...OF_NOBODY } };
+    if (turn < 4) return this.#setAccount(account);
+    if (turn < 6) return this.#plan(account);
+    if (turn === 6) return this.#reversePayment(account);
+    return { kind: 'extend', requestId, amount: this.#draw(250), checkpoint: null };
+  }
+
+  #reserve(): Reserve {
+    const isAgain = this.#draw(8) === 0;
+    const message = isAgain ? this.#reserved() : { ...this.#newMessage(), requestId: this.#newReserveId() };
+    const draft = { model: this.#pick(MODELS), stream: false, ...attributionOf(message.key) };
+    const amount = this.#draw(8) === 0 ? this.#draw(600) : this.#draw(90);
+    return { kind: 'reserve', ...message, limits: this.#limitsOf(message.group), amount, draft };
+  }
+
+  #newReserveId(): string {
+    return `rsv_${String(++this.#lastReserve).padStart(6, '0')}`;
+  }
+
+  /** Picks one of the last reserves, which may be given back, and rarely one that never existed. */
+  #reserved(): Message {
+    const { length } = this.#reserves;
+    if (length === 0 || this.#draw(30) === 0) return { ...this.#newMessage(), requestId: this.#newReserveId() };
+    const { requestId, account, key, group } = this.#reserves.at(-1 - this.#draw(Math.min(length, 4))) as Message;
+    return { requestId, account, key, group };
+  }
+
   /** Picks one of a few values, so that messages collide, and sometimes another one. */
   #claim() {
     return { name: `claim ${this.#draw(6)}`, requestHash: this.#draw(8) === 0 ? 'other' : 'same' };
@@ -167,7 +245,11 @@ export class World {
   }
 
   #extend(): Operation {
-    const message = this.#message();
+    if (this.#draw(8) === 0) return { ...this.#extension(this.#reserved()), checkpoint: null };
+    return this.#extension(this.#message());
+  }
+
+  #extension(message: Message): Extend {
     const checkpoint = this.#draw(2) === 0 ? null : this.#record(message, this.#draw(60));
     const amount = this.#draw(4) === 0 ? 'same' : this.#draw(150);
     return { kind: 'extend', requestId: message.requestId, amount, checkpoint };
@@ -176,7 +258,15 @@ export class World {
   #end(): Operation {
     const message = this.#message();
     const { requestId } = message;
-    if (this.#draw(5) === 0) return { kind: 'release', requestId, record: this.#record(message, 0) };
+    if (this.#draw(5) === 0) {
+      const reserve = this.#draw(2) === 0 ? {} : { reserve: this.#reserved().requestId };
+      return { kind: 'release', requestId, record: this.#record(message, 0), ...reserve };
+    }
+    return this.#settlement(message);
+  }
+
+  #settlement(message: Message): Settle {
+    const { requestId } = message;
     const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
     const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
     const reversalsMax = this.#draw(3) === 0 ? {} : { reversalsMax: 150 };

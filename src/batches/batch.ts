@@ -1,0 +1,97 @@
+// A batch of requests that a client sends at once and whose answers it collects later, and the store of its rows. Its requests and its
+// results are files; results are rows until the batch ends.
+
+import type { Operation, Refusal } from '../ledger/ledger.ts';
+
+/** The API in whose form it was made, which is the only one that shows it. */
+export type BatchForm = 'messages' | 'openai';
+
+/** `canceling`: no further request is sent. `ended`: its results are stored as files, and nothing is held for it. */
+export type BatchStatus = 'running' | 'canceling' | 'ended';
+
+export type ItemOutcome = 'succeeded' | 'errored' | 'canceled' | 'expired';
+export type ItemCounts = Record<ItemOutcome, number>;
+
+export interface Batch {
+  id: number;
+  accountId: number;
+  /** The topmost account above, when it was made. */
+  companyId: number;
+  /** The key that made it: the only one that sees it, and whose money pays. */
+  keyId: number;
+  form: BatchForm;
+  status: BatchStatus;
+  createdAtMs: number;
+  /** While it runs: when it expires. Then: when it is removed. */
+  dueAtMs: number;
+  /** The canonical path that each of its requests is sent to. */
+  endpoint: string;
+  /** The groups that sell its models; each has a reserve. */
+  groups: readonly string[];
+  /** Headers of the request that made it, by which its requests are read. Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  metadata: Readonly<Record<string, string>> | null;
+  inputFileId: number;
+  /** null: none yet, or nothing in it. */
+  outputFileId: number | null;
+  /** The file of requests that failed; null also for the form `messages`. */
+  errorFileId: number | null;
+  requests: number;
+  /** Zeros until it has ended. */
+  counts: ItemCounts;
+  expiresAtMs: number;
+  cancelAtMs: number | null;
+  endedAtMs: number | null;
+}
+
+export const NO_COUNTS: ItemCounts = Object.freeze({ succeeded: 0, errored: 0, canceled: 0, expired: 0 });
+
+/** The result of one request: a line of the file of results, sealed. */
+export interface ItemResult {
+  /** The place of the request in the file of requests, from 0. */
+  position: number;
+  outcome: ItemOutcome;
+  sealed: string;
+}
+
+export interface BatchPage {
+  keyId: number;
+  form: BatchForm;
+  /** Newest first, or oldest first. */
+  order: 'desc' | 'asc';
+  after: Pick<Batch, 'createdAtMs' | 'id'> | null;
+  limit: number;
+}
+
+export interface BatchStore {
+  getBatch(id: number): Promise<Batch | null>;
+  listBatches(page: BatchPage): Promise<Batch[]>;
+  /** Those that have not ended. */
+  listRunningBatches(limit: number): Promise<Batch[]>;
+  /** Those of a company that have not ended. */
+  countRunningBatches(companyId: number): Promise<number>;
+  /** Those that have ended and are to be removed. */
+  listDueBatches(nowMs: number, limit: number): Promise<Batch[]>;
+  /** Whether a request with this claim was admitted, in the last 24 hours. */
+  isBegun(keyId: number, claim: string): Promise<boolean>;
+  countResults(batchId: number): Promise<Partial<ItemCounts>>;
+  /** In the order of the requests. */
+  listResults(page: { batchId: number; after: number; limit: number }): Promise<ItemResult[]>;
+  /** Positions only. */
+  listDone(page: { batchId: number; after: number; limit: number }): Promise<number[]>;
+  /** Together with the reserves. Resolves to the refusal of a reserve, and then there is no batch. */
+  createBatch(batch: Batch, reserves: readonly Operation[]): Promise<Refusal | null>;
+  /** Results that are stored already stay as they are. */
+  addResults(batchId: number, results: readonly ItemResult[]): Promise<void>;
+  /** From running to canceling. Rejects with Outpaced if it is not running any more. */
+  cancelBatch(batch: Batch): Promise<void>;
+  /** To ended, without rows of results; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
+  endBatch(batch: Batch, from: BatchStatus, returns: readonly Operation[]): Promise<void>;
+  removeBatch(id: number): Promise<void>;
+}
+
+/** The request id of the reserve of a group. Sorts behind those of messages. */
+export function reserveIdOf({ id, groups }: Pick<Batch, 'id' | 'groups'>, group: string): string | null {
+  const at = groups.indexOf(group);
+  return at < 0 ? null : `rsv_${id}_${at}`;
+}

@@ -1,0 +1,17 @@
+// The door of batches.
+
+export {
+  type Batch,
+  type BatchForm,
+  type BatchPage,
+  type BatchStatus,
+  type BatchStore,
+  type ItemCounts,
+  type ItemOutcome,
+  type ItemResult,
+  NO_COUNTS,
+  reserveIdOf,
+} from './batch.ts';
+export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';
+export { BatchRunner, type RunnerParts, type SentItem } from './run-batches.ts';
+export { RequestSplitter } from './split-requests.ts';

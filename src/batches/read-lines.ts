@@ -1,0 +1,43 @@
+// The lines of a file, one at a time.
+
+import { TurnpikeError } from '../errors.ts';
+
+const LINE_END = 0x0a;
+
+/** Texts of the lines that are not blank. Throws body_too_large, invalid_request for bytes that are not UTF-8. */
+export async function* readLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let begun: Uint8Array[] = [];
+  let begunBytes = 0;
+  let number = 1;
+  const add = (bytes: Uint8Array) => {
+    begunBytes += bytes.byteLength;
+    if (begunBytes > lineBytesMax)
+      throw new TurnpikeError('body_too_large', `line ${number}: must not have more than ${lineBytesMax} bytes`);
+    begun.push(bytes);
+  };
+  const end = (): string => {
+    const line = Buffer.concat(begun);
+    begun = [];
+    begunBytes = 0;
+    try {
+      return decoder.decode(line).trim();
+    } catch {
+      throw new TurnpikeError('invalid_request', `line ${number}: must be UTF-8`);
+    } finally {
+      number++;
+    }
+  };
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let at = piece.indexOf(LINE_END); at >= 0; at = piece.indexOf(LINE_END, from)) {
+      add(piece.subarray(from, at));
+      from = at + 1;
+      const line = end();
+      if (line !== '') yield line;
+    }
+    if (from < piece.byteLength) add(piece.slice(from));
+  }
+  const last = end();
+  if (last !== '') yield last;
+}

@@ -1,0 +1,384 @@
+// Sends the requests of batches, on the node that leads: as messages of their key, each with a claim, so that none is billed twice whatever
+// ends the node in between. What is stored already is not sent again. Accounts take turns.
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { FairQueue } from '../base/fair-queue.ts';
+import { formatId } from '../base/ids.ts';
+import { bounds } from '../config/config.ts';
+import { type ErrorCode, overloaded, type TurnpikeError } from '../errors.ts';
+import type { Files } from '../files/files.ts';
+import { Outpaced } from '../ledger/ledger.ts';
+import type { Spool, SpooledFile } from '../spool/spool.ts';
+import { type Batch, type BatchStore, type ItemCounts, type ItemResult, NO_COUNTS, reserveIdOf } from './batch.ts';
+import { type BatchItem, readItem } from './read-item.ts';
+import { readLines } from './read-lines.ts';
+import { type ItemAnswer, isSuccess, resultLine, unsentLine } from './result-lines.ts';
+
+/** An answer, and why there is no better one. */
+export interface SentItem extends ItemAnswer {
+  failure: TurnpikeError | null;
+}
+
+export interface RunnerParts {
+  store: BatchStore;
+  files: Files;
+  spool: Spool;
+  nowMs(): number;
+  requestBytesMax(): number;
+  /** Sends a request, under a claim that is the same each time. */
+  send(batch: Batch, body: string, claim: string): Promise<SentItem>;
+  /** Whether messages of clients need the node more. */
+  isBusy(): boolean;
+  /** Whether this node leads. */
+  isLeading(): Promise<boolean>;
+  onEnded(batch: Batch): void;
+  onFailure(batch: Batch | null, failure: unknown): void;
+}
+
+/** Refusals that pass: the request is sent again until the batch expires. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'requests_rate_exceeded',
+  'input_tokens_rate_exceeded',
+  'output_tokens_rate_exceeded',
+  'concurrency_exceeded',
+  'insufficient_user_quota',
+  'idempotency_in_progress',
+  'upstream_rate_limited',
+  'upstream_overloaded',
+  'overloaded',
+  'store_unavailable',
+  'draining',
+]);
+
+export class BatchRunner {
+  readonly #parts: RunnerParts;
+  readonly #stopping = new AbortController();
+  readonly #runs = new Map<number, BatchRun>();
+  readonly #turns = new FairQueue<number>(
+    {
+      running: bounds.batchItemsRunningMax,
+      runningPerOwner: bounds.batchItemsRunningMax,
+      tasks: Number.POSITIVE_INFINITY,
+      tasksPerOwner: Number.POSITIVE_INFINITY,
+    },
+    () => overloaded('Too many requests of batches wait.'),
+  );
+  #wake: (() => void) | null = null;
+  readonly #ended: Promise<void>;
+
+  /** Begins at once. */
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#ended = this.#work();
+  }
+
+  /** A batch was made or canceled on this node. */
+  look(): void {
+    this.#wake?.();
+  }
+
+  /** Resolves when the requests in progress have ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.look();
+    await this.#ended;
+  }
+
+  async #work(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#round();
+      } catch (failure) {
+        this.#parts.onFailure(null, failure);
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      if (!signal.aborted) await Promise.race([promise, wait(bounds.batchesPollMs, undefined, { ref: false })]);
+    }
+    for (const run of this.#runs.values()) run.stop();
+    await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
+  }
+
+  async #round(): Promise<void> {
+    const { store, nowMs } = this.#parts;
+    if (!(await this.#parts.isLeading())) {
+      for (const run of this.#runs.values()) run.stop();
+      return;
+    }
+    for (const batch of await store.listRunningBatches(bounds.batchesAtOnceMax)) {
+      const run = this.#runs.get(batch.id);
+      if (run === undefined) this.#begin(batch);
+      else run.update(batch);
+    }
+    for (const due of await store.listDueBatches(nowMs(), bounds.filesSweptAtOnce)) await this.#remove(due);
+  }
+
+  #begin(batch: Batch): void {
+    const run = new BatchRun(batch, this.#parts, this.#turns);
+    this.#runs.set(batch.id, run);
+    void run.ended.then(async (failure) => {
+      if (failure !== null) this.#parts.onFailure(batch, failure);
+      if (failure !== null) await wait(bounds.batchAgainMs, undefined, { ref: false });
+      this.#runs.delete(batch.id);
+    });
+  }
+
+  async #remove({ id, outputFileId, errorFileId }: Batch): Promise<void> {
+    for (const file of [outputFileId, errorFileId]) if (file !== null) await this.#parts.files.delete({ id: file });
+    await this.#parts.store.removeBatch(id);
+  }
+}
+
+/** One batch while this node sends its requests. */
+class BatchRun {
+  /** Resolves to the failure that ended it, or null. */
+  readonly ended: Promise<unknown>;
+  readonly #parts: RunnerParts;
+  readonly #turns: FairQueue<number>;
+  readonly #stopping = new AbortController();
+  #batch: Batch;
+  /** Requests that are in progress, or whose results are not durable. */
+  readonly #open = new Set<Promise<void>>();
+  #results: ItemResult[] = [];
+  #writing: Promise<void> | null = null;
+  #failure: unknown = null;
+  /** Up to this position, an earlier run may have sent requests whose results it has not stored. */
+  #begunUpTo = -1;
+
+  constructor(batch: Batch, parts: RunnerParts, turns: FairQueue<number>) {
+    this.#batch = batch;
+    this.#parts = parts;
+    this.#turns = turns;
+    this.ended = this.#work().then(
+      () => null,
+      (failure) => (this.#stopping.signal.aborted ? null : failure),
+    );
+  }
+
+  update(batch: Batch): void {
+    this.#batch = batch;
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the node stops'));
+  }
+
+  async #work(): Promise<void> {
+    const done = await this.#readDone();
+    for (const position of done) this.#begunUpTo = Math.max(this.#begunUpTo, position);
+    this.#begunUpTo += bounds.batchItemsOpenMax;
+    let position = -1;
+    for await (const line of this.#readRequests()) {
+      position++;
+      if (done.has(position)) continue;
+      if (this.#isOver() && !(await this.#isBegun(position))) {
+        if (position > this.#begunUpTo || this.#stopping.signal.aborted) break;
+        continue;
+      }
+      while (this.#open.size >= bounds.batchItemsOpenMax) await Promise.race(this.#open);
+      const turn = await this.#nextTurn();
+      const sending = this.#send(position, line, turn).catch((failure) => {
+        this.#failure ??= failure;
+      });
+      this.#open.add(sending);
+      void sending.then(() => this.#open.delete(sending));
+      if (this.#failure !== null) break;
+    }
+    await Promise.all(this.#open);
+    if (this.#failure !== null) throw this.#failure;
+    this.#stopping.signal.throwIfAborted();
+    await this.#finish();
+  }
+
+  async #readDone(): Promise<Set<number>> {
+    const done = new Set<number>();
+    for (let after = -1; ; ) {
+      const page = await this.#parts.store.listDone({ batchId: this.#batch.id, after, limit: bounds.batchRowsAtOnce });
+      for (const position of page) done.add(position);
+      if (page.length < bounds.batchRowsAtOnce) return done;
+      after = page.at(-1) as number;
+    }
+  }
+
+  /** Nothing if the client has deleted the file: what was not sent is canceled. */
+  async *#readRequests(): AsyncGenerator<string> {
+    const { files, requestBytesMax } = this.#parts;
+    const input = await files.findOwn(this.#batch.inputFileId);
+    if (input !== null) yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
+  }
+
+  #isOver(): boolean {
+    const { status, expiresAtMs } = this.#batch;
+    return this.#stopping.signal.aborted || status !== 'running' || this.#parts.nowMs() >= expiresAtMs;
+  }
+
+  /** Whether an earlier run has sent the request: it may be billed, so it must have its result. */
+  async #isBegun(position: number): Promise<boolean> {
+    if (position > this.#begunUpTo || this.#stopping.signal.aborted) return false;
+    return this.#parts.store.isBegun(this.#batch.keyId, claimOf(this.#batch, position));
+  }
+
+  /** When it is the account's turn, and clients do not need the node more. */
+  async #nextTurn(): Promise<Disposable> {
+    const { signal } = this.#stopping;
+    const turn = await this.#turns.enter(this.#batch.companyId, signal);
+    while (this.#parts.isBusy() && !signal.aborted) await wait(bounds.batchBusyMs, undefined, { ref: false });
+    return turn;
+  }
+
+  /** Until there is a result that stays, or the batch is over. */
+  async #send(position: number, line: string, firstTurn: Disposable): Promise<void> {
+    const batch = this.#batch;
+    const item = readItem(batch, line, '');
+    const claim = claimOf(batch, position);
+    let turn: Disposable | null = firstTurn;
+    for (let tries = 1; ; tries++) {
+      let sent: SentItem;
+      try {
+        sent = await this.#parts.send(batch, item.body, claim);
+      } finally {
+        turn[Symbol.dispose]();
+      }
+      const pauseMs = pauseAfter(sent, tries);
+      if (pauseMs === null) return await this.#keep(position, item, sent);
+      const isRunning = sent.failure?.code === 'idempotency_in_progress';
+      await this.#rest(pauseMs, isRunning);
+      if (this.#isOver() && (!isRunning || this.#stopping.signal.aborted)) return;
+      turn = await this.#nextTurn();
+    }
+  }
+
+  async #rest(ms: number, isWhole: boolean): Promise<void> {
+    const untilMs = performance.now() + ms;
+    const { signal } = this.#stopping;
+    while (performance.now() < untilMs && !(isWhole ? signal.aborted : this.#isOver()))
+      await wait(Math.min(ms, bounds.batchesPollMs), undefined, { ref: false });
+  }
+
+  /** Resolves when the result is durable. Results that come in the meantime are written together. */
+  async #keep(position: number, { customId }: BatchItem, answer: SentItem): Promise<void> {
+    const line = resultLine(this.#batch, position, customId, answer);
+    const sealed = this.#parts.files.sealText(line, contextOf(this.#batch, position));
+    this.#results.push({ position, outcome: isSuccess(answer) ? 'succeeded' : 'errored', sealed });
+    while (this.#results.some((result) => result.position === position)) {
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = null;
+      });
+      await this.#writing;
+    }
+  }
+
+  async #write(): Promise<void> {
+    const results = this.#results.slice(0, bounds.batchRowsAtOnce);
+    await this.#parts.store.addResults(this.#batch.id, results);
+    this.#results = this.#results.slice(results.length);
+  }
+
+  /** Stores the results as files, and gives back what is left of the money. */
+  async #finish(): Promise<void> {
+    const { store, files, spool, nowMs } = this.#parts;
+    const batch = (await store.getBatch(this.#batch.id)) ?? this.#batch;
+    if (batch.status === 'ended') return;
+    const { companyId, form } = batch;
+    await using output = await spool.create(companyId);
+    await using errors = await spool.create(companyId);
+    const counts = await this.#writeFiles(batch, output, form === 'openai' ? errors : output);
+    await output.finish();
+    await errors.finish();
+    const endedAtMs = nowMs();
+    const dueAtMs = batch.createdAtMs + bounds.batchResultsLifeMs;
+    const outputFileId = await this.#keepFile(batch, output, 'output', dueAtMs);
+    const errorFileId = await this.#keepFile(batch, errors, 'error', dueAtMs);
+    const ended: Batch = { ...batch, status: 'ended', dueAtMs, outputFileId, errorFileId, counts, endedAtMs };
+    const returns = batch.groups.map((group) => ({
+      kind: 'give-back' as const,
+      requestId: reserveIdOf(batch, group) as string,
+    }));
+    try {
+      await store.endBatch(ended, batch.status, returns);
+    } catch (failure) {
+      if (failure instanceof Outpaced)
+        for (const id of [outputFileId, errorFileId]) if (id !== null) await files.delete({ id });
+      throw failure;
+    }
+    if (form === 'messages') await files.delete({ id: batch.inputFileId }).catch(() => {}); // the sweep tries again
+    this.#parts.onEnded(ended);
+  }
+
+  async #keepFile(
+    batch: Batch,
+    content: SpooledFile,
+    what: 'output' | 'error',
+    expiresAtMs: number,
+  ): Promise<number | null> {
+    if (content.bytes === 0) return null;
+    const { accountId, companyId, keyId, form } = batch;
+    const { id } = await this.#parts.files.create(
+      {
+        ...{ accountId, companyId, keyId, onlyKeyId: keyId, expiresAtMs },
+        name: `${formatId('msgbatch', batch.id)}_${what}.jsonl`,
+        mediaType: 'application/jsonl',
+        purpose: form === 'openai' ? 'batch_output' : 'batch_results',
+        nowMs: this.#parts.nowMs(),
+        isResult: true,
+      },
+      content,
+    );
+    return id;
+  }
+
+  /** One line for each request, in their order. */
+  async #writeFiles(batch: Batch, output: SpooledFile, errors: SpooledFile): Promise<ItemCounts> {
+    const counts = { ...NO_COUNTS };
+    const stored = this.#storedResults();
+    const requests = this.#readRequests();
+    const isExpired = batch.status === 'running' && this.#parts.nowMs() >= batch.expiresAtMs;
+    const unsent = isExpired ? 'expired' : 'canceled';
+    let next = await stored.next();
+    for (let position = 0; position < batch.requests; position++) {
+      const line = await requests.next();
+      const result = next.done === true || next.value.position !== position ? null : next.value;
+      const outcome = result?.outcome ?? unsent;
+      counts[outcome]++;
+      if (result !== null) next = await stored.next();
+      else if (line.done === true) continue;
+      const text =
+        result === null
+          ? unsentLine(batch, position, readItem(batch, line.value as string, '').customId, unsent)
+          : this.#parts.files.openText(result.sealed, contextOf(batch, position));
+      await (outcome === 'succeeded' ? output : errors).write(Buffer.from(`${text}\n`));
+    }
+    return counts;
+  }
+
+  async *#storedResults(): AsyncGenerator<ItemResult> {
+    for (let after = -1; ; ) {
+      const page = await this.#parts.store.listResults({
+        batchId: this.#batch.id,
+        after,
+        limit: bounds.batchResultsAtOnce,
+      });
+      yield* page;
+      if (page.length < bounds.batchResultsAtOnce) return;
+      after = page.at(-1)?.position as number;
+    }
+  }
+}
+
+/** How long to wait before the request is sent again; null: its answer stays. */
+function pauseAfter({ failure }: SentItem, tries: number): number | null {
+  if (failure === null) return null;
+  const isPassing = PASSING.has(failure.code);
+  if (!isPassing && (!failure.retry || tries >= bounds.batchItemTriesMax)) return null;
+  const growingMs = bounds.batchItemPauseMs * 2 ** Math.min(tries - 1, 6);
+  return Math.min(bounds.batchItemPauseMsMax, Math.max(growingMs, failure.details.retryAfterMs ?? 0));
+}
+
+function claimOf({ id }: Pick<Batch, 'id'>, position: number): string {
+  return `batch ${formatId('msgbatch', id)} ${position}`;
+}
+
+function contextOf({ id }: Pick<Batch, 'id'>, position: number): string {
+  return `batch:${id}:${position}`;
+}

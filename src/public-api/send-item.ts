@@ -1,0 +1,75 @@
+// Requests of batches: they take the path of any other request, without a socket.
+
+import { asTurnpikeError, TurnpikeError } from '../errors.ts';
+import type { BatchItem, ClientRequest, ItemPlan } from '../gateway/gateway.ts';
+import type { Connection } from '../http/http.ts';
+import { answerCall, refuse, respond } from './answer-call.ts';
+import { planFront } from './answer-front.ts';
+import type { PublicDependencies } from './dependencies.ts';
+import { Exchange } from './exchange.ts';
+
+const NO_CONNECTION: Connection = { address: '', isTls: false, setIdleSeconds() {} };
+
+/** A request as a batch has it. */
+export interface ItemRequest {
+  /** A canonical path. */
+  endpoint: string;
+  headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  body: string;
+}
+
+/** The answer in the client's protocol, also if it is an error. */
+export interface SentRequest {
+  requestId: string;
+  status: number;
+  body: string;
+  failure: TurnpikeError | null;
+}
+
+export async function sendItem(
+  dependencies: PublicDependencies,
+  request: ItemRequest,
+  item: BatchItem,
+): Promise<SentRequest> {
+  const exchange = exchangeOf(dependencies, request, item);
+  let failure: TurnpikeError | null = null;
+  let response: Response;
+  try {
+    const answered = await answerCall(exchange, 'POST');
+    if (answered instanceof TurnpikeError) throw answered;
+    response = respond(exchange, answered);
+  } catch (thrown) {
+    failure = asTurnpikeError(thrown);
+    response = refuse(exchange, failure);
+  }
+  return { requestId: exchange.requestId, status: response.status, body: await response.text(), failure };
+}
+
+/** Plans what a request may cost, without sending it. Throws what it would be refused for before its admission. */
+export async function planItemOf(
+  dependencies: PublicDependencies,
+  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
+  request: ItemRequest,
+  item: BatchItem,
+): Promise<ItemPlan> {
+  const exchange = exchangeOf(dependencies, request, item);
+  try {
+    return await planFront(exchange, plan);
+  } finally {
+    exchange.close(null);
+  }
+}
+
+function exchangeOf(
+  dependencies: PublicDependencies,
+  { endpoint, headers, body }: ItemRequest,
+  item: BatchItem,
+): Exchange {
+  const request = new Request(`http://batch${endpoint}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    body,
+  });
+  return new Exchange(request, endpoint, NO_CONNECTION, dependencies, item);
+}

@@ -1,0 +1,84 @@
+// Batches, composed: their endpoints, and the runner of the node that leads.
+
+import { formatId } from '../base/ids.ts';
+import { type Batch, BatchRunner, type MakerParts, makeBatch, type NewBatch, reserveIdOf } from '../batches/batches.ts';
+import { answerCaller, type BatchItem, type Gateway, planItem, refusalError } from '../gateway/gateway.ts';
+import { isStoreUnavailable } from '../ledger/ledger.ts';
+import { describeFailure, type LogWriter } from '../observability/observability.ts';
+import { type PublicDependencies, planItemOf, sendItem } from '../public-api/public-api.ts';
+import type { Leadership } from './leadership.ts';
+import type { OpenStore } from './open-store.ts';
+
+export interface BatchParts {
+  store: OpenStore;
+  leadership: Leadership;
+  gateway: Gateway;
+  publicApi: PublicDependencies;
+  log: Pick<LogWriter, 'writeEvent'>;
+}
+
+/** Adds the endpoints of batches to the public API. The returned function stops what runs. Nothing without files. */
+export function startBatches({
+  store: { stores },
+  leadership,
+  gateway,
+  publicApi,
+  log,
+}: BatchParts): () => Promise<void> {
+  const { files, clock } = gateway;
+  if (files === undefined) return async () => {};
+  const { batches: store } = stores;
+  const requestBytesMax = () => gateway.catalog().settings.bodyBytesMax;
+  const runner = new BatchRunner({
+    store,
+    files,
+    spool: publicApi.spool,
+    nowMs: clock.nowMs,
+    requestBytesMax,
+    send: (batch, body, claim) => sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim)),
+    isBusy: () => isBusy(publicApi),
+    isLeading: () => (publicApi.isDraining() ? Promise.resolve(false) : leadership.isHeld()),
+    onEnded: ({ id, counts }) => log.writeEvent('batch_ended', { batch: formatId('msgbatch', id), ...counts }),
+    onFailure(batch, failure) {
+      if (isStoreUnavailable(failure)) return;
+      const id = batch === null ? null : formatId('msgbatch', batch.id);
+      log.writeEvent('batch_not_sent', { batch: id, cause: describeFailure(failure) });
+    },
+  });
+  const maker: MakerParts = {
+    store,
+    files,
+    nowMs: clock.nowMs,
+    requestBytesMax,
+    plan: (batch, body) =>
+      planItemOf(publicApi, (request) => planItem(gateway, request), requestOf(batch, body), {
+        keyId: batch.keyId,
+        claim: '',
+        reserveOf: () => null,
+      }),
+    refuse: (refusal, amount) =>
+      refusalError(refusal, { nowMs: clock.nowMs(), amount, isLeast: false, headers: {}, maxTokensThatFit: 0 }),
+  };
+  publicApi.batches = {
+    store,
+    files,
+    answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer),
+    make: (batch, input, place) => makeBatch(maker, batch, input, place),
+    look: () => runner.look(),
+  };
+  return () => runner.stop();
+}
+
+function requestOf({ endpoint, headers }: Pick<NewBatch, 'endpoint' | 'headers'>, body: string) {
+  return { endpoint, headers, body };
+}
+
+function itemOf(batch: Batch, claim: string): BatchItem {
+  return { keyId: batch.keyId, claim, reserveOf: (group) => reserveIdOf(batch, group) };
+}
+
+/** Batches wait while clients use half of what makes the node refuse them. */
+function isBusy({ load, settings }: PublicDependencies): boolean {
+  const { shedLoopDelayMs, shedOpenMessages } = settings();
+  return load.loopDelayMs() > shedLoopDelayMs / 2 || load.openMessages() > shedOpenMessages / 2;
+}

@@ -1,0 +1,143 @@
+// Rows of batches and of their results: their statements and their reads, the same for both databases.
+
+import type { Batch, BatchStatus, BatchStore, ItemCounts, ItemOutcome, ItemResult } from '../batches/batches.ts';
+import { TurnpikeError } from '../errors.ts';
+import type { LedgerGate } from '../ledger/ledger.ts';
+import { submit } from './account-writes.ts';
+import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
+import { prepareCount, prepareOne } from './readable-rows.ts';
+import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
+import { type BatchDocument, documents, readStored } from './stored-documents.ts';
+
+export type BatchRow =
+  | { table: 'batches'; created: Batch }
+  /** Refused as Outpaced unless the stored status is `from`. */
+  | { table: 'batches'; changed: Batch; from: BatchStatus }
+  /** Only one that has ended. */
+  | { table: 'batches'; removed: number }
+  /** Once for each place. */
+  | { table: 'batch_results'; batchId: number; result: ItemResult }
+  /** All of a batch. */
+  | { table: 'batch_results'; forgotten: number };
+
+export function batchStatement(row: BatchRow): CoCommittedStatement {
+  if (row.table === 'batch_results') {
+    if ('forgotten' in row) return { text: 'DELETE FROM batch_results WHERE batch_id = $1', values: [row.forgotten] };
+    const { position, outcome, sealed } = row.result;
+    return {
+      text: `INSERT INTO batch_results (batch_id, place, outcome, sealed) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (batch_id, place) DO NOTHING`,
+      values: [row.batchId, position, outcome, sealed],
+    };
+  }
+  if ('created' in row) {
+    const { id, accountId, companyId, keyId, form, status, createdAtMs, dueAtMs } = row.created;
+    return {
+      text: `INSERT INTO batches (id, account_id, company_id, key_id, form, status, created_at_ms, due_at_ms, document)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      values: [id, accountId, companyId, keyId, form, status, createdAtMs, dueAtMs, documentOf(row.created)],
+    };
+  }
+  if ('changed' in row) {
+    const { id, status, dueAtMs } = row.changed;
+    return {
+      text: 'UPDATE batches SET status = $3, due_at_ms = $4, document = $5 WHERE id = $1 AND status = $2',
+      values: [id, row.from, status, dueAtMs, documentOf(row.changed)],
+      race: 'the batch has changed since it was read',
+    };
+  }
+  return { text: `DELETE FROM batches WHERE id = $1 AND status = 'ended'`, values: [row.removed] };
+}
+
+function documentOf(batch: Batch): string {
+  const {
+    id: _id,
+    accountId: _account,
+    companyId: _company,
+    keyId: _key,
+    form: _form,
+    status: _status,
+    ...rest
+  } = batch;
+  const { createdAtMs: _at, dueAtMs: _due, ...document } = rest;
+  return JSON.stringify(document satisfies BatchDocument);
+}
+
+type BatchWrites = Pick<BatchStore, 'createBatch' | 'addResults' | 'cancelBatch' | 'endBatch' | 'removeBatch'>;
+
+export function batchWrites(gate: LedgerGate): BatchWrites {
+  return {
+    async createBatch(created, reserves) {
+      const row: CoCommittedRow = { table: 'batches', created };
+      for (const answer of await gate.submit({ operations: [...reserves], coCommitted: [row] })) {
+        if (answer.ok || answer.reason === 'bundle_refused') continue;
+        if ('meter' in answer) return answer;
+        throw new TurnpikeError('key_invalid', 'This key does not exist.');
+      }
+      return null;
+    },
+    addResults: (batchId, results) =>
+      submit(
+        gate,
+        [],
+        results.map((result) => ({ table: 'batch_results', batchId, result })),
+      ),
+    cancelBatch: (changed) => submit(gate, [], [{ table: 'batches', changed, from: 'running' }]),
+    endBatch: (changed, from, returns) =>
+      submit(
+        gate,
+        [...returns],
+        [
+          { table: 'batches', changed, from },
+          { table: 'batch_results', forgotten: changed.id },
+        ],
+      ),
+    removeBatch: (removed) => submit(gate, [], [{ table: 'batches', removed }]),
+  };
+}
+
+type BatchTable = Omit<Batch, keyof BatchDocument> & { document: string };
+export type BatchReads = Omit<BatchStore, keyof BatchWrites>;
+
+export function batchReads(on: SqlReader): BatchReads {
+  const numbers = ['id', 'accountId', 'companyId', 'keyId', 'createdAtMs', 'dueAtMs'];
+  const columns = columnsAs(on, 'r', numbers, ['form', 'status', 'document']);
+  const rows = (rest: string) => on.prepare<BatchTable>(`SELECT ${columns} FROM batches r ${rest}`);
+  const page = (comparison: '<' | '>', direction: 'DESC' | 'ASC') =>
+    rows(`WHERE r.key_id = $1 AND r.form = $2 AND (r.created_at_ms, r.id) ${comparison} ($3, $4)
+      ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $5`);
+  const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
+  const running = rows(`WHERE r.status <> 'ended' ORDER BY r.company_id, r.id LIMIT $1`);
+  const due = rows(`WHERE r.status = 'ended' AND r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2`);
+  const counts = on.prepare<{ outcome: ItemOutcome; count: number }>(
+    `SELECT r.outcome, ${on.number('count(*)')} AS count FROM batch_results r WHERE r.batch_id = $1 GROUP BY r.outcome`,
+  );
+  const claims = prepareCount(on, 'claims', 'key_id = $1 AND name = $2');
+  const inOrder = 'FROM batch_results r WHERE r.batch_id = $1 AND r.place > $2 ORDER BY r.place LIMIT $3';
+  const position = `${on.number('r.place')} AS position`;
+  const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
+  const done = on.prepare<{ position: number }>(`SELECT ${position} ${inOrder}`);
+  const read = async (reading: Promise<BatchTable[]>) => (await reading).map(batchOf);
+  return {
+    getBatch: prepareOne(on, `SELECT ${columns} FROM batches r WHERE r.id = $1`, batchOf),
+    listBatches: ({ keyId, form, order, after, limit }) => {
+      const beginning = order === 'desc' ? LAST : -1;
+      const { createdAtMs, id } = after ?? { createdAtMs: beginning, id: beginning };
+      return read(pages[order](keyId, form, createdAtMs, id, limit));
+    },
+    listRunningBatches: (limit) => read(running(limit)),
+    countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),
+    listDueBatches: (nowMs, limit) => read(due(nowMs, limit)),
+    isBegun: async (keyId, claim) => (await claims(keyId, claim)) > 0,
+    async countResults(batchId) {
+      const found = await counts(batchId);
+      return Object.fromEntries(found.map(({ outcome, count }) => [outcome, count])) as Partial<ItemCounts>;
+    },
+    listResults: ({ batchId, after, limit }) => results(batchId, after, limit),
+    listDone: async ({ batchId, after, limit }) => (await done(batchId, after, limit)).map(({ position }) => position),
+  };
+}
+
+function batchOf({ document, ...row }: BatchTable): Batch {
+  return { ...row, ...readStored(documents.batch, document) };
+}

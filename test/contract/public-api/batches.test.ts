@@ -1,0 +1,232 @@
+// Batches by the official SDKs of both protocols, over a real socket: their lives, their money, and who sees what.
+
+import { afterAll, expect, test } from 'bun:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { scripts } from '../../support/scripted-upstream.ts';
+import { bodyOf, type Caller, expectError, type Json, sharedWorld } from '../post-messages/world.ts';
+
+const world = await sharedWorld();
+afterAll(() => world.stop());
+
+const anthropicOf = (apiKey: string) => new Anthropic({ baseURL: world.url, apiKey, maxRetries: 0 });
+const openaiOf = (apiKey: string) => new OpenAI({ baseURL: `${world.url}/v1`, apiKey, maxRetries: 0 });
+
+type MessageRequest = Anthropic.Messages.BatchCreateParams.Request;
+const requestOf = (custom_id: string, members: Json = {}) =>
+  ({ custom_id, params: bodyOf(members) }) as unknown as MessageRequest;
+
+async function untilEnded(client: Anthropic, id: string): Promise<Anthropic.Messages.MessageBatch> {
+  for (;;) {
+    const batch = await client.messages.batches.retrieve(id);
+    if (batch.processing_status === 'ended') return batch;
+    await Bun.sleep(20);
+  }
+}
+
+async function accountOf({ account }: Caller) {
+  const { balance, held } = (await world.admin('GET', `/accounts/${account}`)) as { balance: string; held: string };
+  return { balance, held };
+}
+
+test('a batch of messages runs to its end, and is billed like messages', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  const requests = [
+    requestOf('first'),
+    requestOf('unknown', { model: 'nonesuch' }),
+    requestOf('streamed', { stream: true }),
+    requestOf('last'),
+  ];
+  const made = await client.messages.batches.create({ requests });
+  expect(made).toMatchObject({ type: 'message_batch', processing_status: 'in_progress', results_url: null });
+  const ended = await untilEnded(client, made.id);
+  expect(ended.request_counts).toEqual({ processing: 0, succeeded: 2, errored: 2, canceled: 0, expired: 0 });
+  const results = await Array.fromAsync(await client.messages.batches.results(made.id));
+  expect(results.map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
+    ['first', 'succeeded'],
+    ['unknown', 'errored'],
+    ['streamed', 'errored'],
+    ['last', 'succeeded'],
+  ]);
+  expect(results[1]?.result).toMatchObject({ error: { type: 'error', error: { code: 'model_not_found' } } });
+  expect(results[2]?.result).toMatchObject({ error: { error: { message: expect.stringContaining('stream') } } });
+  expect(await accountOf(caller)).toEqual({ balance: '9.99949', held: '0' });
+});
+
+test('the money of a whole batch is held at once, and what is left is given back', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '0.01' });
+  const client = anthropicOf(caller.secret);
+  const requests = Array.from({ length: 20 }, (_, at) => requestOf(`item-${at}`));
+  const refused = await client.messages.batches.create({ requests }).catch((failure) => failure);
+  expect(refused).toMatchObject({ status: 400, error: { error: { code: 'insufficient_user_quota' } } });
+  expect(await accountOf(caller)).toEqual({ balance: '0.01', held: '0' });
+  expect(await Array.fromAsync(client.messages.batches.list())).toEqual([]);
+
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+  world.upstream.play(async (answer, request) => {
+    await mayEnd;
+    await scripts.good()(answer, request);
+  });
+  const made = await client.messages.batches.create({ requests: requests.slice(0, 5) });
+  const { held } = await accountOf(caller);
+  expect(Number(held)).toBeWithin(0.004, 0.01);
+  const other = await world.post(caller.secret, bodyOf({ max_tokens: 600 }));
+  expect(await other.json()).toMatchObject({ error: { code: 'insufficient_user_quota' } });
+  end();
+  await untilEnded(client, made.id);
+  expect(await accountOf(caller)).toEqual({ balance: '0.008725', held: '0' });
+});
+
+test('OpenAI’s SDK makes a batch of a file, and gets its results and errors as files', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const { files, batches } = openaiOf(caller.secret);
+  const url = '/v1/chat/completions';
+  const lines = ['plain', 'nonesuch'].map((model, at) =>
+    JSON.stringify({ custom_id: `request-${at}`, method: 'POST', url, body: bodyOf({ model }) }),
+  );
+  const file = await files.create({ file: new File([lines.join('\n')], 'batch.jsonl'), purpose: 'batch' });
+  const metadata = { job: 'nightly' };
+  const asked = { input_file_id: file.id, endpoint: url, completion_window: '24h', metadata } as const;
+  const made = await batches.create(asked);
+  expect(made).toMatchObject({ object: 'batch', status: 'in_progress', input_file_id: file.id, metadata });
+  let batch = made;
+  while (batch.status === 'in_progress') {
+    await Bun.sleep(20);
+    batch = await batches.retrieve(made.id);
+  }
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 2, completed: 1, failed: 1 } });
+  const linesOf = async (id: string | null | undefined) =>
+    (await (await files.content(id ?? '')).text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Json);
+  expect(await linesOf(batch.output_file_id)).toMatchObject([
+    {
+      custom_id: 'request-0',
+      error: null,
+      response: {
+        status_code: 200,
+        body: { object: 'chat.completion', choices: [{ message: { content: 'Hello there, world!' } }] },
+      },
+    },
+  ]);
+  expect(await linesOf(batch.error_file_id)).toMatchObject([
+    { custom_id: 'request-1', response: { status_code: 400, body: { error: { code: 'model_not_found' } } } },
+  ]);
+  expect((await batches.list()).data.map(({ id }) => id)).toEqual([made.id]);
+  expect(await accountOf(caller)).toEqual({ balance: '9.999745', held: '0' });
+});
+
+test('a canceled batch finishes what it has begun, and bills nothing else', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+  const { promise: wasAsked, resolve: asked } = Promise.withResolvers<void>();
+  world.upstream.play(async (answer, request) => {
+    asked();
+    await mayEnd;
+    await scripts.good()(answer, request);
+  });
+  const requests = Array.from({ length: 200 }, (_, at) => requestOf(`item-${at}`));
+  const made = await client.messages.batches.create({ requests });
+  await wasAsked;
+  const canceling = await client.messages.batches.cancel(made.id);
+  expect(canceling).toMatchObject({ processing_status: 'canceling', cancel_initiated_at: expect.any(String) });
+  end();
+  const { request_counts: counts } = await untilEnded(client, made.id);
+  expect(counts).toMatchObject({ processing: 0, errored: 0, expired: 0 });
+  expect(counts.succeeded + counts.canceled).toBe(200);
+  expect(counts.canceled).toBeGreaterThan(0);
+  const results = await Array.fromAsync(await client.messages.batches.results(made.id));
+  expect(results.map(({ custom_id }) => custom_id)).toEqual(requests.map(({ custom_id }) => custom_id));
+  expect(results.filter(({ result }) => result.type === 'canceled')).toHaveLength(counts.canceled);
+  const { balance, held } = await accountOf(caller);
+  expect(held).toBe('0');
+  expect(Math.round((10 - Number(balance)) * 1e9)).toBe(counts.succeeded * 255_000);
+});
+
+test('a batch is shown to its key only, and its files are not listed', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  const made = await client.messages.batches.create({ requests: [requestOf('one')] });
+  await untilEnded(client, made.id);
+  const { key: other } = (await world.admin('POST', '/keys', { account: caller.account })) as { key: string };
+  const elsewhere = (await world.makeKey({ credit: '10.00' })).secret;
+  for (const secret of [other, elsewhere]) {
+    const stranger = anthropicOf(secret);
+    expect(await Array.fromAsync(stranger.messages.batches.list())).toEqual([]);
+    for (const asking of [
+      () => stranger.messages.batches.retrieve(made.id),
+      () => stranger.messages.batches.cancel(made.id),
+      () => stranger.messages.batches.delete(made.id),
+      () => stranger.get(`/v1/messages/batches/${made.id}/results`),
+    ])
+      expect(await (asking() as Promise<unknown>).catch(({ status }) => status)).toBe(404);
+  }
+  expect((await openaiOf(caller.secret).batches.list()).data).toEqual([]);
+  expect((await openaiOf(caller.secret).files.list()).data).toEqual([]);
+  expect(await client.messages.batches.delete(made.id)).toEqual({ id: made.id, type: 'message_batch_deleted' });
+  expect(await client.messages.batches.retrieve(made.id).catch(({ status }) => status)).toBe(404);
+});
+
+test('a request that is refused for a while is sent again', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' }, { concurrency: 1 });
+  const client = anthropicOf(caller.secret);
+  world.upstream.play(scripts.error(529, 'overloaded_error', 'Overloaded'), scripts.good());
+  const made = await client.messages.batches.create({ requests: [requestOf('one'), requestOf('two')] });
+  const { request_counts: counts } = await untilEnded(client, made.id);
+  expect(counts.succeeded).toBe(2);
+});
+
+test.each([
+  [{}, 'requests: Field required'],
+  [{ requests: [] }, 'requests: List should have at least 1 item'],
+  [{ requests: {} }, 'requests: Input should be a valid list'],
+  [{ requests: [1] }, 'requests.0: Input should be a valid dictionary'],
+  [{ requests: [{ params: {} }] }, 'requests.0.custom_id: Field required'],
+  [{ requests: [{ custom_id: 'a b', params: {} }] }, 'requests.0.custom_id: Input should be'],
+  [{ requests: [{ custom_id: 'a' }] }, 'requests.0.params: Field required'],
+  [{ requests: [{ custom_id: 'a', params: [] }] }, 'requests.0.params: Input should be a valid dictionary'],
+  [{ requests: [requestOf('a'), requestOf('a')] }, 'requests.1.custom_id: is not unique'],
+  [{ model: 'plain', requests: [] }, 'model: Extra inputs are not permitted'],
+])('%j is refused by name', async (body, message) => {
+  const caller = await world.makeKey({ credit: '10.00' });
+  const response = await fetch(`${world.url}/v1/messages/batches`, {
+    method: 'POST',
+    headers: { 'x-api-key': caller.secret, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const told = await expectError(response, 400, 'invalid_request_error', 'invalid_request');
+  expect(told).toContain(message);
+  expect(await accountOf(caller)).toEqual({ balance: '10.00', held: '0' });
+});
+
+test('a request that is sent again takes its money from the same reserve, which others cannot spend in between', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '0.01' });
+  const client = anthropicOf(caller.secret);
+  const heldAt: number[] = [];
+  const note = async () => void heldAt.push(Number((await accountOf(caller)).held));
+  world.upstream.play(
+    async (answer, request) => {
+      await note();
+      await scripts.error(529, 'overloaded_error', 'Overloaded')(answer, request);
+    },
+    async (answer, request) => {
+      await note();
+      await scripts.good()(answer, request);
+    },
+  );
+  const made = await client.messages.batches.create({ requests: [requestOf('one')] });
+  await untilEnded(client, made.id);
+  expect(heldAt[0]).toBeGreaterThan(0);
+  expect(heldAt[1]).toBe(heldAt[0] as number);
+  expect(await accountOf(caller)).toEqual({ balance: '0.009745', held: '0' });
+});

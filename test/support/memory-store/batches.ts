@@ -1,0 +1,66 @@
+// Batches in memory.
+
+import type { Batch, ItemCounts, ItemResult } from '../../../src/batches/batches.ts';
+import type { BatchReads, BatchRow } from '../../../src/storage/batch-rows.ts';
+import type { MemoryTables } from './tables.ts';
+
+export function isBatchOutpaced({ batches }: MemoryTables, row: BatchRow): boolean {
+  return 'changed' in row && batches.get(row.changed.id)?.status !== row.from;
+}
+
+export function writeBatch({ batches, batchResults }: MemoryTables, row: BatchRow): void {
+  if ('created' in row) batches.set(row.created.id, row.created);
+  else if ('changed' in row) batches.set(row.changed.id, row.changed);
+  else if ('removed' in row) {
+    if (batches.get(row.removed)?.status === 'ended') batches.delete(row.removed);
+  } else if ('forgotten' in row) batchResults.delete(row.forgotten);
+  else {
+    const results = batchResults.get(row.batchId) ?? new Map<number, ItemResult>();
+    if (!results.has(row.result.position)) results.set(row.result.position, row.result);
+    batchResults.set(row.batchId, results);
+  }
+}
+
+export function batchReads({ batches, batchResults, claims }: MemoryTables): BatchReads {
+  const byAge = (one: Pick<Batch, 'createdAtMs' | 'id'>, other: Pick<Batch, 'createdAtMs' | 'id'>) =>
+    one.createdAtMs - other.createdAtMs || one.id - other.id;
+  const resultsOf = (batchId: number) =>
+    [...(batchResults.get(batchId)?.values() ?? [])].sort((one, other) => one.position - other.position);
+  const running = () => [...batches.values()].filter(({ status }) => status !== 'ended');
+  return {
+    getBatch: async (id) => batches.get(id) ?? null,
+    async listBatches({ keyId, form, order, after, limit }) {
+      const sign = order === 'asc' ? 1 : -1;
+      return [...batches.values()]
+        .filter((batch) => batch.keyId === keyId && batch.form === form)
+        .filter((batch) => after === null || sign * byAge(batch, after) > 0)
+        .sort((one, other) => sign * byAge(one, other))
+        .slice(0, limit);
+    },
+    listRunningBatches: async (limit) =>
+      running()
+        .sort((one, other) => one.companyId - other.companyId || one.id - other.id)
+        .slice(0, limit),
+    countRunningBatches: async (companyId) => running().filter((batch) => batch.companyId === companyId).length,
+    listDueBatches: async (nowMs, limit) =>
+      [...batches.values()]
+        .filter(({ status, dueAtMs }) => status === 'ended' && dueAtMs <= nowMs)
+        .sort((one, other) => one.dueAtMs - other.dueAtMs)
+        .slice(0, limit),
+    isBegun: async (keyId, claim) => claims.has(`${keyId} ${claim}`),
+    async countResults(batchId) {
+      const counts: Partial<ItemCounts> = {};
+      for (const { outcome } of resultsOf(batchId)) counts[outcome] = (counts[outcome] ?? 0) + 1;
+      return counts;
+    },
+    listResults: async ({ batchId, after, limit }) =>
+      resultsOf(batchId)
+        .filter(({ position }) => position > after)
+        .slice(0, limit),
+    listDone: async ({ batchId, after, limit }) =>
+      resultsOf(batchId)
+        .map(({ position }) => position)
+        .filter((position) => position > after)
+        .slice(0, limit),
+  };
+}
