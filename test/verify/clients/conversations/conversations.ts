@@ -3,6 +3,7 @@
 import type { Conversation } from './conversation.ts';
 import { abort, cut, refusals, retry, retryFault } from './failures.ts';
 import {
+  batch,
   caching,
   completion,
   count,
@@ -40,6 +41,7 @@ export const conversations: readonly Conversation[] = [
   count,
   models,
   embeddings,
+  batch,
   files,
   drawing,
   editing,

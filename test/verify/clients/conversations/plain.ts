@@ -306,6 +306,19 @@ export const files: Conversation = {
   },
 };
 
+/** The message is the only request of a batch, whose result is read once the batch has ended. */
+export const batch: Conversation = {
+  name: 'batch',
+  body: hello,
+  only: ['anthropic-python', 'openai-python'],
+  upstream: [sayMessage({ content: [{ type: 'text', text: ANSWERED }] })],
+  check({ got, sent, records }) {
+    expect(got).toMatchObject({ text: ANSWERED });
+    expect(sent).toHaveLength(1);
+    expectRecord(records, 1, { ...USUAL, stream: false });
+  },
+};
+
 /** SDKs ask for vectors in base64, unless they are asked for something else. */
 export const embeddings: Conversation = {
   name: 'embeddings',

@@ -1,6 +1,7 @@
 # The official SDK for Python, synchronous.
 
 import os
+import time
 
 import anthropic
 from pydantic import BaseModel, ConfigDict
@@ -68,12 +69,23 @@ def keep_file(body):
     return {**got_of(message), "file": shown}
 
 
+def send_batch(body):
+    batches = client.messages.batches
+    batch = batches.create(requests=[{"custom_id": "one", "params": body}])
+    while batches.retrieve(batch.id).processing_status != "ended":
+        time.sleep(0.05)
+    [line] = batches.results(batch.id)
+    return got_of(line.result.message)
+
+
 def hold(conversation):
     body, name = conversation["body"], conversation["name"]
     if name == "count":
         return {"inputTokens": client.messages.count_tokens(**body).input_tokens}
     if name == "models":
         return {"models": [model.id for model in client.models.list(limit=5)]}
+    if name == "batch":
+        return send_batch(body)
     if name == "files":
         return keep_file(body)
     if name == "structured":

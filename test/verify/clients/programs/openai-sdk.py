@@ -1,9 +1,12 @@
 # OpenAI's SDK for Python.
 
 import base64
+import json
 import os
+import time
 
 import openai
+from openai.types.chat import ChatCompletion
 from pydantic import BaseModel, ConfigDict
 from words import broken, conversations, described, tell
 
@@ -90,6 +93,18 @@ def keep_file(body):
     return {**got_of(completion), "file": shown}
 
 
+def send_batch(body):
+    url = "/v1/chat/completions"
+    line = json.dumps({"custom_id": "one", "method": "POST", "url": url, "body": body})
+    file = client.files.create(file=("requests.jsonl", line.encode()), purpose="batch")
+    batch = client.batches.create(input_file_id=file.id, endpoint=url, completion_window="24h")
+    while batch.status != "completed":
+        time.sleep(0.05)
+        batch = client.batches.retrieve(batch.id)
+    result = json.loads(client.files.content(batch.output_file_id).text)
+    return got_of(ChatCompletion.model_validate(result["response"]["body"]))
+
+
 def hold(conversation):
     body, name = conversation["chat"], conversation["name"]
     if name == "models":
@@ -97,6 +112,8 @@ def hold(conversation):
     if name == "embeddings":
         asked = {"model": body["model"], "input": conversation["body"]["input"]}
         return {"vectors": [each.embedding for each in client.embeddings.create(**asked).data]}
+    if name == "batch":
+        return send_batch(body)
     if name == "files":
         return keep_file(body)
     if name == "drawing":
