@@ -12,7 +12,7 @@ import { spawnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { untilHoldsEnd } from '../support/test-store.ts';
 
 const REQUESTS = 300;
-const KILLS = 6;
+const KILLS = 4;
 const GOOD_COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
 const FAILS_EVERY = 7;
 
