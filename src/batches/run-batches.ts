@@ -27,6 +27,8 @@ export interface RunnerParts {
   requestBytesMax(): number;
   /** Sends a request, under a claim that is the same each time. */
   send(batch: Batch, body: string, claim: string): Promise<SentItem>;
+  /** The most requests that run at once; 0: none begins. Read on each call, because the setting may change. */
+  runningMax(): number;
   /** Whether messages of clients need the node more. */
   isBusy(): boolean;
   /** Whether this node leads. */
@@ -54,21 +56,25 @@ export class BatchRunner {
   readonly #parts: RunnerParts;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<number, BatchRun>();
-  readonly #turns = new FairQueue<number>(
-    {
-      running: bounds.batchItemsRunningMax,
-      runningPerOwner: bounds.batchItemsRunningMax,
-      tasks: Number.POSITIVE_INFINITY,
-      tasksPerOwner: Number.POSITIVE_INFINITY,
-    },
-    () => overloaded('Too many requests of batches wait.'),
-  );
+  readonly #turns: FairQueue<number>;
   #wake: (() => void) | null = null;
   readonly #ended: Promise<void>;
 
   /** Begins at once. */
   constructor(parts: RunnerParts) {
     this.#parts = parts;
+    const running = () => Math.max(1, parts.runningMax());
+    const bounded = {
+      get running() {
+        return running();
+      },
+      get runningPerOwner() {
+        return running();
+      },
+      tasks: Number.POSITIVE_INFINITY,
+      tasksPerOwner: Number.POSITIVE_INFINITY,
+    };
+    this.#turns = new FairQueue(bounded, () => overloaded('Too many requests of batches wait.'));
     this.#ended = this.#work();
   }
 
@@ -172,12 +178,13 @@ class BatchRun {
     for await (const line of this.#readRequests()) {
       position++;
       if (done.has(position)) continue;
+      while (this.#open.size >= bounds.batchItemsOpenMax) await Promise.race(this.#open);
+      const turn = await this.#nextTurn();
       if (this.#isOver() && !(await this.#isBegun(position))) {
+        turn[Symbol.dispose]();
         if (position > this.#begunUpTo || this.#stopping.signal.aborted) break;
         continue;
       }
-      while (this.#open.size >= bounds.batchItemsOpenMax) await Promise.race(this.#open);
-      const turn = await this.#nextTurn();
       const sending = this.#send(position, line, turn).catch((failure) => {
         this.#failure ??= failure;
       });
@@ -223,7 +230,8 @@ class BatchRun {
   async #nextTurn(): Promise<Disposable> {
     const { signal } = this.#stopping;
     const turn = await this.#turns.enter(this.#batch.companyId, signal);
-    while (this.#parts.isBusy() && !signal.aborted) await wait(bounds.batchBusyMs, undefined, { ref: false });
+    while ((this.#parts.runningMax() === 0 || this.#parts.isBusy()) && !this.#isOver() && !signal.aborted)
+      await wait(bounds.batchBusyMs, undefined, { ref: false });
     return turn;
   }
 
@@ -246,6 +254,9 @@ class BatchRun {
       await this.#rest(pauseMs, isRunning);
       if (this.#isOver() && (!isRunning || this.#stopping.signal.aborted)) return;
       turn = await this.#nextTurn();
+      if (!this.#isOver() || isRunning) continue;
+      turn[Symbol.dispose]();
+      return;
     }
   }
 

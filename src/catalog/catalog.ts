@@ -18,6 +18,7 @@ export {
   MESSAGES_KIND,
   PREFERENCES,
   ROUTE_PROTOCOLS,
+  readMultiplier,
 } from './document.ts';
 export { type Fault, formatFault } from './fault.ts';
 export { type FirstFamily, firstDocuments, firstFamilies, firstKinds } from './first-documents.ts';

@@ -68,7 +68,7 @@ const rate = decimal(
   RATE_FRACTION_DIGITS,
   'a decimal in USD such as "3.75", from 0 to 10000, with at most 12 fraction digits',
 );
-const multiplier = decimal(
+export const multiplier = decimal(
   readMultiplier,
   MULTIPLIER_FRACTION_DIGITS,
   'a decimal such as "0.8", from 0 to 1000, with at most 6 fraction digits',

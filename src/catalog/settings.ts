@@ -7,7 +7,7 @@ import { parseId } from '../base/ids.ts';
 import { type CamelCase, camelCase } from '../base/member-names.ts';
 import { type Nano, parseUsd } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
-import { LIST_ENTRIES_MAX, plainName } from './document.ts';
+import { LIST_ENTRIES_MAX, multiplier, plainName } from './document.ts';
 import { installationMembers, landingLinks } from './installation.ts';
 import { hideables } from './visibility.ts';
 
@@ -233,6 +233,12 @@ export const SETTINGS = {
     'bytes of files that an account may store, a company with all of its accounts, see files.md',
   ),
   files_max: setting(integer(0, 1_000_000), 10_000).describe('number of files that an account may store, see files.md'),
+  batch_multiplier: setting(multiplier, '1').describe(
+    'multiplier of the price of requests of batches, besides that of the group, such as "0.5", see batches.md',
+  ),
+  batch_messages_max: setting(integer(0, 1_000), 16).describe(
+    'largest number of requests of batches that run at once; 0: batches wait, see batches.md',
+  ),
   usage_retention_days: setting(integer(2, 36_500).nullable(), null).describe(
     'days before today for which usage records are kept, at least 2, see operating.md; `null`: forever',
   ),

@@ -56,7 +56,6 @@ export const bounds = {
   batchItemBytesMore: 64 * 1024, // of a line besides its request
   batchesPerCompanyMax: 100, // that run
   batchesAtOnceMax: 1_000,
-  batchItemsRunningMax: 16,
   batchItemsOpenMax: 64, // of a batch: in progress, waiting to be sent again, or not durable
   batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
   batchItemPauseMs: 1_000,

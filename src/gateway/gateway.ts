@@ -49,7 +49,7 @@ import { type AdmissionRequest, type MessagePlan, measureFor, type PlanTerms, pl
 import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
-import { offerInTier } from './sell-tier.ts';
+import { offerInBatch, offerInTier } from './sell-tier.ts';
 import { usageOf } from './spend-limit.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
@@ -477,7 +477,8 @@ function resolveOffer(
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
   if (request.units !== undefined) request.units = requireUnits(own, request.units, request.unbounded);
-  const offer = offerInTier(gateway, catalog, own, features.tier);
+  const inTier = offerInTier(gateway, catalog, own, features.tier);
+  const offer = clientRequest.item === null ? inTier : offerInBatch(inTier, catalog.settings);
   const providers = offer === sold.offer ? sold.providers : providersOf(gateway, catalog, offer);
   const passthroughs = offer.routes.flatMap(({ provider }) => catalog.providers.get(provider)?.passthrough ?? []);
   return { offer, terms: { features, settings: catalog.settings, providers, passthroughs } };

@@ -1,6 +1,6 @@
-// The service tier of a message: sold if the model has rates for it, the group allows it and a route serves it.
+// The service tier of a message: sold if the model has rates for it, the group allows it and a route serves it. And the price of batches.
 
-import { type Catalog, hasTier, type Offer, type Route } from '../catalog/catalog.ts';
+import { type Catalog, hasTier, type Offer, type Route, readMultiplier, type Settings } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type PricedTier, SERVICE_TIERS, type ServiceTier } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
@@ -17,6 +17,17 @@ export function offerInTier(gateway: Gateway, catalog: Catalog, offer: Offer, ti
   const has = others.map((other) => `"${other}"`).join(', ');
   const words = `the service tier "${tier}" is not offered for the model ${offer.model.name}; it has ${has}`;
   throw new TurnpikeError('feature_unavailable', `${field}: ${words}`);
+}
+
+const MILLION = 1_000_000n;
+
+/** The offer at the price of batches, rounded up to a millionth. */
+export function offerInBatch(offer: Offer, { batchMultiplier }: Pick<Settings, 'batchMultiplier'>): Offer {
+  const ofBatches = readMultiplier(batchMultiplier) ?? MILLION;
+  const { group } = offer;
+  if (ofBatches === MILLION) return offer;
+  const multiplierMillionths = (group.multiplierMillionths * ofBatches + MILLION - 1n) / MILLION;
+  return { ...offer, group: { ...group, multiplierMillionths } };
 }
 
 function routesInTier(

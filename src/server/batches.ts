@@ -36,6 +36,7 @@ export function startBatches({
     nowMs: clock.nowMs,
     requestBytesMax,
     send: (batch, body, claim) => sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim)),
+    runningMax: () => gateway.catalog().settings.batchMessagesMax,
     isBusy: () => isBusy(publicApi),
     isLeading: () => (publicApi.isDraining() ? Promise.resolve(false) : leadership.isHeld()),
     onEnded: ({ id, counts }) => log.writeEvent('batch_ended', { batch: formatId('msgbatch', id), ...counts }),

@@ -27,6 +27,8 @@ const settingNames = {
   file_bytes_max: 'Maximum file',
   files_bytes_max: 'Maximum bytes of files per account',
   files_max: 'Maximum files per account',
+  batch_multiplier: 'Multiplier of batches',
+  batch_messages_max: 'Requests of batches at once',
   require_browser_header: 'Require the browser access header',
   error_statuses: 'Statuses of errors',
   upstream_connect_seconds: 'Connect timeout',
@@ -134,6 +136,7 @@ const countedUnits = {
   finish_streams_without_caller_max: 'streams',
   shed_open_messages: 'requests',
   files_max: 'files',
+  batch_messages_max: 'requests',
   auto_recharges_per_day_max: 'recharges',
 } as Readonly<Record<string, string>>;
 
@@ -164,6 +167,8 @@ const sectionOf: Readonly<Record<string, SettingSection>> = {
   file_bytes_max: 'load',
   files_bytes_max: 'load',
   files_max: 'load',
+  batch_multiplier: 'load',
+  batch_messages_max: 'load',
   require_browser_header: 'address',
   error_statuses: 'address',
   upstream_connect_seconds: 'upstream',

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { scripts } from '../../support/scripted-upstream.ts';
+import { setBounds } from '../../support/set-bounds.ts';
 import { bodyOf, type Caller, expectError, type Json, sharedWorld } from '../post-messages/world.ts';
 
 const world = await sharedWorld();
@@ -229,4 +230,41 @@ test('a request that is sent again takes its money from the same reserve, which 
   expect(heldAt[0]).toBeGreaterThan(0);
   expect(heldAt[1]).toBe(heldAt[0] as number);
   expect(await accountOf(caller)).toEqual({ balance: '0.009745', held: '0' });
+});
+
+const set = (settings: object) => world.admin('POST', '/apply', { document: { settings } });
+
+test('what was not sent in 24 hours expires, and costs nothing', async () => {
+  world.reset();
+  using _bounds = setBounds({ batchLifeMs: 300 });
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  await set({ batch_messages_max: 0 });
+  try {
+    const made = await client.messages.batches.create({ requests: [requestOf('one'), requestOf('two')] });
+    const { request_counts: counts } = await untilEnded(client, made.id);
+    expect(counts).toEqual({ processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 2 });
+    const results = await Array.fromAsync(await client.messages.batches.results(made.id));
+    expect(results.map(({ result }) => result.type)).toEqual(['expired', 'expired']);
+    expect(await accountOf(caller)).toEqual({ balance: '10.00', held: '0' });
+    expect(world.upstream.requests).toEqual([]);
+  } finally {
+    await set({ batch_messages_max: 16 });
+  }
+});
+
+test('a multiplier sells requests of batches at the price of the operator, and their receipts say so', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  await set({ batch_multiplier: '0.5' });
+  try {
+    const made = await client.messages.batches.create({ requests: [requestOf('one')] });
+    await untilEnded(client, made.id);
+    expect(await accountOf(caller)).toEqual({ balance: '9.9998725', held: '0' });
+    const { data } = (await world.admin('GET', `/usage?account=${caller.account}`)) as { data: Json[] };
+    expect(data).toMatchObject([{ cost: '0.0001275', rates: { multiplier: '0.5' } }]);
+  } finally {
+    await set({ batch_multiplier: '1' });
+  }
 });

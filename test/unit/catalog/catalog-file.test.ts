@@ -85,6 +85,8 @@ const settingsOfFile: Settings = {
   fileBytesMax: 512 * 1024 * 1024,
   filesBytesMax: 10 * 1024 * 1024 * 1024,
   filesMax: 10_000,
+  batchMultiplier: '1',
+  batchMessagesMax: 16,
   usageRetentionDays: null,
   journalRetentionMonths: null,
   eventRetentionDays: 30,
