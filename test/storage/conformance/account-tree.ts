@@ -64,7 +64,10 @@ export function accountTreeTests(open: OpenStores): void {
       const top = await stores.usage.topUsage({ ...of, account, below: true });
       expect(top.whole.cost).toBe(whole.cost);
       const question = { ...of, account, below: true, sinceMs: START_MS, untilMs: START_MS + 3_600_000 };
-      const { buckets } = await stores.usage.readTimeline({ ...question, step: 'hour' });
+      const readTimeline = () => stores.usage.readTimeline({ ...question, step: 'hour' });
+      let timeline = await readTimeline();
+      while (timeline.countedSinceMs > START_MS) timeline = await readTimeline(); // on a busy machine, it stops early and says so
+      const { buckets } = timeline;
       expect(buckets.reduce((sum, { total }) => sum + total.cost, 0n)).toBe(whole.cost);
     }
     const page = { ...of, account: top, below: true, outcome: null };
