@@ -1,0 +1,39 @@
+// A batch over three nodes, of which one after the other is killed: whichever leads goes on with it.
+
+import { afterAll, beforeAll, describe, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { killBatch, startBatchUpstream } from '../../money/batch-under-kills.ts';
+import { cannotStartPostgres } from '../../support/start-postgres.ts';
+import { applyEverywhere, type Nodes, type ServiceNode, startNodes } from './start-nodes.ts';
+
+describe.skipIf(cannotStartPostgres)('over three nodes', () => {
+  let nodes: Nodes;
+  let files: string;
+  beforeAll(async () => {
+    files = mkdtempSync(join(tmpdir(), 'turnpike-files-'));
+    const preload = join(import.meta.dir, '..', '..', 'support', 'short-leases.ts');
+    nodes = await startNodes(3, { preload, environment: { TURNPIKE_FILES: files } });
+  });
+  afterAll(async () => {
+    await nodes[Symbol.asyncDispose]();
+    rmSync(files, { recursive: true, force: true });
+  });
+
+  test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
+    const { upstream, asked, document } = await startBatchUpstream();
+    await applyEverywhere(nodes, { ...document });
+    let at = 0;
+    const kill = async (round: number) => {
+      const node = nodes.all[round % 3] as ServiceNode;
+      at = (round + 1) % 3;
+      node.kill();
+      await node.ended();
+      await node.start();
+    };
+    const service = () => (nodes.all[at] as ServiceNode).service;
+    await killBatch({ service, kill, check: () => nodes.check() }, asked, isCanceled);
+    await upstream.close();
+  });
+});
