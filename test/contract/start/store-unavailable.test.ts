@@ -8,7 +8,7 @@ import { rootDirectory } from '../../check.ts';
 import { runTurnpike } from '../../support/run-turnpike.ts';
 import { attachTurnpike, spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
-const FILE_BLOCKS_MAX = 3_072; // in blocks of 512 bytes per file; the database's log reaches the limit first
+const FILE_BLOCKS_MAX = 4_096; // in blocks of 512 bytes per file; the database's log reaches the limit first
 
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-store-unavailable-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
