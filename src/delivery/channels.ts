@@ -4,6 +4,7 @@ import { bounds } from '../config/config.ts';
 import type { StoredEvent } from '../events/events.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import { type Destination, type DestinationKind, destinationContext } from './destination.ts';
+import { describeByName } from './name-ids.ts';
 import { type HttpOptions, postTo, type SendResult } from './send-http.ts';
 import { slackMessage } from './slack.ts';
 import { webhookMessage } from './webhook.ts';
@@ -19,6 +20,8 @@ export interface ChannelParts {
   /** The setting `webhook_private_network`. */
   privateNetwork(): 'off' | 'operators' | 'everyone';
   accountName(id: number): Promise<string | null>;
+  /** The name of a user or a key, by an id of the API; null: none. */
+  nameOf(id: string): Promise<string | null>;
   /** Sends a mail about the event; null: mail is not set up. */
   mail: Send | null;
   ca?: string;
@@ -43,7 +46,8 @@ export function makeChannels(parts: ChannelParts): Channels {
     slack: guarded(async (destination, event) => {
       const [url = ''] = secretsOf(destination);
       const account = event.account === null ? null : await parts.accountName(event.account);
-      return postTo(slackMessage(url, event, account), options(destination));
+      const sentence = await describeByName(event, parts.nameOf);
+      return postTo(slackMessage(url, event, sentence, account), options(destination));
     }),
     mail: parts.mail === null ? async () => failed('mail is not set up (TURNPIKE_SMTP_URL)') : guarded(parts.mail),
   };

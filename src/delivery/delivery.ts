@@ -16,6 +16,7 @@ export {
 export { Dispatcher } from './dispatcher.ts';
 export { MailQueue, type MailRequest, type MailStore, mailContext, type QueuedMail } from './mail-queue.ts';
 export { type Mailer, makeMailer } from './mailer.ts';
+export { describeByName } from './name-ids.ts';
 export { callAddress, describeFault, findUrlFault, type HttpOptions, readStart } from './send-http.ts';
 export { makeMailSender } from './send-mail.ts';
 export { makeNoticeSender, openUnsubscribe } from './send-notice.ts';

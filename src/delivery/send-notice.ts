@@ -15,17 +15,17 @@ interface NoticeParts {
   identity(): MailIdentity;
 }
 
-/** `destination`: its number and address; `account`: the name of the event's account. Never rejects. */
+/** `destination`: its number and address; `account`: the name of the event's account; `sentence`: the event in words, by default with ids. Never rejects. */
 export type SendNotice = (
   destination: { id: number; address: string },
   event: StoredEvent,
   account: string | null,
+  sentence?: string,
 ) => Promise<MailOutcome>;
 
 export function makeNoticeSender({ sender, vault, publicUrl, identity }: NoticeParts): SendNotice {
-  return async (destination, event, account) => {
+  return async (destination, event, account, sentence = describeEvent(event)) => {
     const { title, isSecurity } = eventTypes[event.type];
-    const sentence = describeEvent(event);
     const url = `${publicUrl}/console/`;
     const letter = writeNotice({ title, sentence, atMs: event.atMs, account, url, isSecurity }, publicUrl);
     const token = isSecurity ? null : sealUnsubscribe(vault, destination);

@@ -1,6 +1,6 @@
 // Messages for incoming webhooks of Slack, and of chats that accept the same format.
 
-import { describeEvent, eventTypes, type Severity, type StoredEvent } from '../events/events.ts';
+import { eventTypes, type Severity, type StoredEvent } from '../events/events.ts';
 import type { HttpMessage } from './send-http.ts';
 
 const SIGNS: Readonly<Record<Severity, string>> = {
@@ -10,10 +10,15 @@ const SIGNS: Readonly<Record<Severity, string>> = {
 };
 
 /** `account` is the name of the event's account; null: the installation. */
-export function slackMessage(url: string, event: StoredEvent, account: string | null): HttpMessage {
-  const { title, severity } = eventTypes[event.type];
+export function slackMessage(
+  url: string,
+  { type }: Pick<StoredEvent, 'type'>,
+  sentence: string,
+  account: string | null,
+): HttpMessage {
+  const { title, severity } = eventTypes[type];
   const about = account === null ? '' : ` (${escapeText(account)})`;
-  const text = `${SIGNS[severity]} *${title}*${about}\n${escapeText(describeEvent(event))}`;
+  const text = `${SIGNS[severity]} *${title}*${about}\n${escapeText(sentence)}`;
   return { url, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text }) };
 }
 

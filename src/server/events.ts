@@ -2,11 +2,12 @@
 
 import { isOwnAddress } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import { formatId } from '../base/ids.ts';
+import { formatId, parseId } from '../base/ids.ts';
 import { type CatalogHolder, installationOf } from '../catalog/catalog.ts';
 import { bounds, type MailSettings } from '../config/config.ts';
 import {
   Dispatcher,
+  describeByName,
   type Mailer,
   makeChannels,
   makeMailSender,
@@ -61,6 +62,7 @@ export function startEvents(parts: EventParts): () => Promise<void> {
     lookup: lookupHost,
     privateNetwork: () => holder.current.settings.webhookPrivateNetwork,
     accountName: async (id) => (await stores.accounts.getAccount(id))?.name ?? null,
+    nameOf: (id) => nameOf(stores, id),
     mail: readMail === null ? null : makeMailChannel(readMail, store, holder),
   });
   const outbox = makeOutbox(ledger, reads, () => leadership.name);
@@ -148,6 +150,17 @@ function exportParts({ store, holder, clock, log, mailer }: EventParts, leadersh
   };
 }
 
+/** The name of a user, or else their email; the name of a key. */
+async function nameOf({ people, accounts }: OpenStore['stores'], id: string): Promise<string | null> {
+  const person = parseId('person', id);
+  if (person !== null) {
+    const found = await people.getPerson(person);
+    return found?.name || found?.email || null;
+  }
+  const key = parseId('key', id);
+  return key === null ? null : ((await accounts.getKey(key))?.name ?? null);
+}
+
 const NOT_OWN = 'its address is not that of an enabled person of the account';
 
 function makeMailChannel(
@@ -164,7 +177,8 @@ function makeMailChannel(
       return { ms: 0, status: null, error: NOT_OWN, excerpt: null, isGone: true };
     const startedMs = performance.now();
     const account = event.account === null ? null : await stores.accounts.getAccount(event.account);
-    const outcome = await sendNotice(destination, event, account?.name ?? null);
+    const sentence = await describeByName(event, (id) => nameOf(stores, id));
+    const outcome = await sendNotice(destination, event, account?.name ?? null, sentence);
     const ms = Math.round(performance.now() - startedMs);
     // The words of the mail server are for operators, who find them in its log.
     const error = outcome.isSent ? null : 'the mail server did not accept it';

@@ -121,6 +121,7 @@ export async function openBench(open: (clock: ReturnType<typeof manualClock>) =>
     lookup: async () => ['127.0.0.1'],
     privateNetwork: () => 'everyone',
     accountName: async (id) => `account ${id}`,
+    nameOf: async () => null,
     mail: null,
   });
   const makeDispatcher = () => new Dispatcher({ outbox, channels, clock, random: () => 0.5 });

@@ -118,7 +118,7 @@ test('a budget that is used up too fast is mailed once, while there is something
   const budget = { limits: [{ window: '5h', limit }], stops: false };
   await turnpike.admin('PATCH', `/people/${person['id']}/budget`, budget);
   const mail = await untilMail('budgets@example.com', 1);
-  expect(mail?.text).toContain(` of the 5-hour budget of the user ${person['id']} `);
+  expect(mail?.text).toContain(' of the 5-hour budget of the user hasty@example.com ');
   const { data: found } = (await turnpike.admin('GET', `/events?account=${of}&type=budget.burning`)) as {
     data: { data: Record<string, unknown> }[];
   };
