@@ -4,7 +4,7 @@
 import { formatCount } from './figures.ts';
 import { outcomeLabels } from './labels.ts';
 import { formatMoney, formatRequestMoney } from './money.ts';
-import { monthOfRange, rangeOf, rangeQuery, type TimeRange } from './range.ts';
+import { monthOfRange, rangeOf, rangeQuery, startOf, type TimeRange } from './range.ts';
 import { deviceZone, formatMoment, formatUtcDate, formatUtcMonth } from './times.ts';
 
 /** Requests a path of the admin API before the page does, and keeps the answer for it. */
@@ -17,7 +17,7 @@ type Cell = readonly [label: string, member: string, form?: Shown];
 interface FirstPage {
   /** With members of the answer in braces. */
   title: string;
-  /** The path below /api/v1 as the page requests it, with the parameters of the page's address and its time range. */
+  /** The path below /api/v1 as the page requests it, with the parameters of the page's address and its time range, or the days of it. */
   path?: string;
   /** The columns of a list, or the facts of an object. */
   cells?: readonly Cell[];
@@ -85,8 +85,8 @@ const pages: Readonly<Record<string, FirstPage>> = {
   },
   '/events': {
     title: 'Events',
-    empty: 'No events yet',
-    path: '/events?limit=50',
+    empty: 'No events in this time range',
+    path: '/events?limit=50&RANGE',
     cells: [
       ['Event', 'title'],
       ['Type', 'type'],
@@ -95,8 +95,8 @@ const pages: Readonly<Record<string, FirstPage>> = {
   },
   '/deliveries': {
     title: 'Deliveries',
-    empty: 'No deliveries yet',
-    path: '/deliveries?limit=50',
+    empty: 'No deliveries in this time range',
+    path: '/deliveries?limit=50&RANGE',
     cells: [['Event', 'event.title'], status],
   },
   '/deliveries/$deliveryId': {
@@ -111,7 +111,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
     cells: [name, status],
     others: ['/usage/totals?group_by=key&RANGE&limit=1000'],
   },
-  '/keys/new': { title: 'Create API key', others: ['/groups?limit=1000', '/models?limit=1000'] },
+  '/keys/new': { title: 'Create API key' },
   '/keys/$keyId': { title: '{name}', path: '/keys/$keyId', cells: [['Groups', 'groups']] },
   '/agent-sign-ins': {
     title: 'Coding agents',
@@ -120,7 +120,7 @@ const pages: Readonly<Record<string, FirstPage>> = {
     cells: [['Address', 'address'], status],
   },
   '/device': { title: 'Sign in a coding agent' },
-  '/playground': { title: 'Playground', others: ['/models?limit=1000', '/groups?limit=1000'] },
+  '/playground': { title: 'Playground', others: ['/models?limit=1000'] },
   '/models': {
     title: 'Models',
     path: '/models?limit=1000',
@@ -140,11 +140,11 @@ const pages: Readonly<Record<string, FirstPage>> = {
       ['Output', 'price.output', 'money'],
     ],
   },
-  '/models/new': { title: 'Create model', others: ['/models?limit=1000', '/providers?limit=1000'] },
+  '/models/new': { title: 'Create model' },
   '/models/$modelName/edit': { title: 'Edit $modelName', others: ['/catalogue', '/models?limit=1000'] },
   '/groups': {
     title: 'Groups',
-    path: '/groups?limit=1000',
+    path: '/groups?limit=50',
     cells: [
       ['Group', 'name'],
       ['Models', 'models'],
@@ -169,8 +169,8 @@ const pages: Readonly<Record<string, FirstPage>> = {
   '/providers/new': { title: 'Create provider', others: ['/catalogue', '/provider-presets'] },
   '/provider-bills': {
     title: 'Provider bills',
-    empty: 'No bills yet',
-    path: '/provider-bills?limit=50',
+    empty: 'No bills in this time range',
+    path: '/provider-bills?limit=50&DAYS',
     cells: [
       ['Day', 'day', 'date'],
       ['Billed', 'billed', 'money'],
@@ -191,9 +191,8 @@ const pages: Readonly<Record<string, FirstPage>> = {
     title: 'Accounts',
     path: '/accounts?limit=50&sort=created&order=asc',
     cells: [['Account', 'name'], status],
-    others: ['/groups?limit=1000'],
   },
-  '/accounts/new': { title: 'Create account', others: ['/groups?limit=1000'] },
+  '/accounts/new': { title: 'Create account' },
   '/accounts/$accountId': {
     title: '{name}',
     path: account,
@@ -345,7 +344,9 @@ function placesOf(address: string, pattern: string): Record<string, string> | nu
 }
 
 function fillTimes(path: string, times: TimeRange): string {
-  return path.replace('RANGE', new URLSearchParams(rangeQuery(times)).toString()).replace('STEP', times.step);
+  const query = (of: TimeRange) => new URLSearchParams(rangeQuery(of)).toString();
+  const days = { ...times, sinceMs: startOf(times.sinceMs, 'day') };
+  return path.replace('RANGE', query(times)).replace('DAYS', query(days)).replace('STEP', times.step);
 }
 
 const MINUTE_MS = 60_000;
