@@ -5,7 +5,7 @@ import { assert } from '../base/assert.ts';
 import { periodEndMs } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import { type BudgetLimit, budgetEndMs, budgetLeft, budgetLimits } from './budgets.ts';
-import { extend } from './end-hold.ts';
+import { extend, rowsOfBoth } from './end-hold.ts';
 import { checkIdempotency, idempotencyRowOf } from './idempotency.ts';
 import {
   addRequest,
@@ -78,12 +78,7 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const effect = admitNow(staged, operation, isNew);
   // Refused, but counted in a rate: decided over the rows as they stay.
   if (effect.hold === undefined) return effect.accounts === undefined ? effect : admitNow(rows, operation, isNew);
-  return {
-    ...effect,
-    accounts: [...(lowered.accounts ?? []), ...(effect.accounts ?? [])],
-    people: [...(lowered.people ?? []), ...(effect.people ?? [])],
-    reserve: lowered.hold,
-  };
+  return { ...effect, ...rowsOfBoth(lowered, effect), reserve: lowered.hold };
 }
 
 function admitNow(rows: Rows, operation: Admit, isNew: boolean): Effect {
@@ -180,7 +175,7 @@ export function reserve(rows: Rows, operation: Reserve): Effect {
   const available = payable(payers, open?.amount ?? 0, group, nowMs);
   if (open !== undefined) return { answer: admitted(rows, operation, meters, open.amount, available) };
   const refusal = findMoneyShort(payers, amount, group, nowMs);
-  if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
+  if (refusal !== null) return { answer: refusal };
   const fromPlan = Math.min(amount, planLeft(payers, group, nowMs));
   const times = { openedAtMs: nowMs, owner: RESERVED, left: true };
   return {

@@ -48,6 +48,7 @@ import {
   type Ending,
   type HoldRow,
   type NewEntry,
+  type PersonRow,
   type RateMeters,
   type Rows,
   systemAccounts,
@@ -107,14 +108,20 @@ function intoReserve(rows: Rows, ended: Effect, { reserve }: Release, { key, amo
   staged.put(ended);
   const more = Math.min(NANO_MAX, before.amount + amount);
   const raised = extend(staged, { kind: 'extend', requestId: before.requestId, amount: more, checkpoint: null });
-  return {
-    ...ended,
-    accounts: [...(ended.accounts ?? []), ...(raised.accounts ?? [])],
-    key: raised.key,
-    people: [...(ended.people ?? []), ...(raised.people ?? [])],
-    reserve: raised.hold,
-  };
+  return { ...ended, ...rowsOfBoth(ended, raised), key: raised.key, reserve: raised.hold };
 }
+
+/** Accounts and people of two decisions, of which the second was made over the rows of the first. */
+export function rowsOfBoth(
+  { accounts = NO_ACCOUNTS, people = NO_PEOPLE }: Effect,
+  later: Effect,
+): Required<Pick<Effect, 'accounts' | 'people'>> {
+  const { accounts: accountsLater = NO_ACCOUNTS, people: peopleLater = NO_PEOPLE } = later;
+  return { accounts: [...accounts, ...accountsLater], people: [...people, ...peopleLater] };
+}
+
+const NO_ACCOUNTS: readonly AccountRow[] = Object.freeze([]);
+const NO_PEOPLE: readonly PersonRow[] = Object.freeze([]);
 
 /** Ends a hold without charge. */
 export function release(rows: Rows, operation: Release): Effect {

@@ -263,7 +263,7 @@ export function readLevels(
 ): Levels {
   const levelOf = (rate: Rate, limit: number | null, keyLimit: number | null) => {
     let level = readLevel(ofKey[rate], keyLimit, nowMs);
-    if (limit !== null) for (const meters of ofAccounts) level = tighter(readLevel(meters[rate], limit, nowMs), level);
+    for (const meters of ofAccounts) level = tighter(readLevel(meters[rate], limit, nowMs), level);
     return level;
   };
   return {

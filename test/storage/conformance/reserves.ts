@@ -3,7 +3,14 @@
 import { expect, test } from 'bun:test';
 import { newRequestId } from '../../../src/base/ids.ts';
 import type { Admit, GiveBack, Operation, PlanTerms, Reserve } from '../../../src/ledger/ledger.ts';
-import { NO_LIMITS, type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
+import {
+  failureOf,
+  NO_LIMITS,
+  type OpenStores,
+  openWorkbench,
+  START_MS,
+  type Workbench,
+} from '../../money/ledger/workbench.ts';
 
 const RESERVE = 'rsv_1';
 const person = 77;
@@ -41,6 +48,39 @@ export function reserveConformance(open: OpenStores): void {
 }
 
 function takingTests(open: OpenStores): void {
+  test('with what a hold has, in the name of no node', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.ask(reserve(bench, 80));
+    const { account, key } = bench;
+    const [hold] = await bench.stores.ledger.listHolds({ account, after: null, limit: 100 });
+    const known = { requestId: RESERVE, account, key, group: 'default', amount: 80, draft };
+    expect(hold).toEqual({ ...known, openedAtMs: bench.clock.nowMs(), left: false });
+    for (const amount of [-1, Number.NaN, 0.5])
+      expect(await failureOf(bench.ask(reserve(bench, amount, 'rsv_2')))).toBeInstanceOf(Error);
+  });
+
+  test('and gets back what a message held that costs nothing, if it says so and has the same key', async () => {
+    await using bench = await openWorkbench(open, 100);
+    await bench.ask(reserve(bench, 100));
+    const release = async (facts: Partial<Admit>, into?: string) => {
+      const admit = admission(bench, 30, facts);
+      await bench.ask(admit);
+      const record = bench.record(admit.requestId, { outcome: 'failed', status: 502, usageSource: 'none' });
+      await bench.ask({
+        kind: 'release',
+        requestId: admit.requestId,
+        record,
+        ...(into !== undefined && { reserve: into }),
+      });
+      return (await holdsOf(bench))[RESERVE];
+    };
+    expect(await release({}, RESERVE)).toBe(100);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 100 });
+    expect(await release({}, 'rsv_2')).toBe(70);
+    expect(await release({})).toBe(40);
+    expect(await bench.wallet()).toEqual({ balance: 100, held: 40 });
+  });
+
   test('all of an amount, or nothing, without a slot and without a request of the rates', async () => {
     await using bench = await openWorkbench(open, 100, { concurrency: 1, requestsPerMinute: 1 });
     expect(await bench.ask(reserve(bench, 101))).toMatchObject({ ok: false, meter: 'wallet', available: 100 });

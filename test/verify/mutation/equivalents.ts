@@ -2,7 +2,6 @@
 
 /** By the name of the mutant. */
 export const equivalents: ReadonlyMap<string, string> = new Map([
-  ['end:only-right:dj3h58', 'only a settlement has the member'],
   ['end:only-left:fgd46k', 'the ending of a hold always has entries'],
   ['findLapsedHolds:compare:89s3am', 'request ids are unique'],
   ['sides:compare:ags9hw', 'zero was returned before'],
@@ -19,7 +18,8 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['charge:compare:p0dc01', 'both give zero'],
   ['credited:never:ofl3sd', 'no credit is stored under null'],
   ['isLonger:compare:jc3m47', 'the same period was returned before'],
-  ['admit:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
+  ['reserved:never:j8flz6', 'there is no hold without an id'],
+  ['admitNow:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
   ['sides:compare:td4t38', 'no debt entry is of zero'],
   ['answerIdempotencyRecord:compare:7sj8td', 'adding nothing leaves a meter that reads the same'],
   ['entry:compare:wuocqn:3', 'no payment is of zero'],
