@@ -67,7 +67,11 @@ export class Batches {
     const lifeMs = chance.below(LIFE_MS_MAX);
     this.#later(lifeMs, () => this.#over.add(requestId));
     if (answer?.ok !== true) return;
-    for (const script of scripts) this.#later(chance.below(lifeMs + 1), () => this.#clients.submit(script));
+    // Once it is stopped, no message begins: the run waits for those that have.
+    const submit = (script: (typeof scripts)[number]) => {
+      if (!this.isStopped) this.#clients.submit(script);
+    };
+    for (const script of scripts) this.#later(chance.below(lifeMs + 1), () => submit(script));
   }
 
   #sweep(): void {

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { bounds } from '../../../../src/config/config.ts';
-import { applyBatch, type HoldRow, type LeaseRow, type Rows } from '../../../../src/ledger/ledger.ts';
+import { applyBatch, type HoldRow, type LeaseRow, RESERVED, type Rows } from '../../../../src/ledger/ledger.ts';
 import { MemoryLedgerStore } from '../../../support/memory-store/memory-store.ts';
 import { findUnlike, findUnlikeRows } from '../replay.ts';
 import { memoryRows, type StoredRows } from '../stored-rows.ts';
@@ -110,6 +110,7 @@ export class Judge {
     };
     for (const hold of stored.holds()) {
       const { requestId, owner } = hold;
+      if (owner.node === RESERVED.node) continue; // no lease, and no end but by what it is for
       const isNew = (this.#admitted.get(requestId) ?? Infinity) > begun;
       const isLate = !isLapsed(hold, begunAtMs);
       if (isLapsed(hold, nowMs) && !seen.has(requestId) && !isNew && !isLate)
