@@ -110,7 +110,7 @@ export class Judge {
     };
     for (const hold of stored.holds()) {
       const { requestId, owner } = hold;
-      if (owner.node === RESERVED.node) continue; // no lease, and no end but by what it is for
+      if (owner.node === RESERVED.node) continue; // has no lease
       const isNew = (this.#admitted.get(requestId) ?? Infinity) > begun;
       const isLate = !isLapsed(hold, begunAtMs);
       if (isLapsed(hold, nowMs) && !seen.has(requestId) && !isNew && !isLate)
