@@ -13,6 +13,7 @@ const REQUESTS = 300;
 const KILLS = 4;
 const GOOD_COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
 const FAILS_EVERY = 7;
+const LATER_FROM = 180; // more are left than run at once
 
 /** A service that runs, or runs again after its process was killed. */
 export interface Killable {
@@ -25,28 +26,37 @@ export interface Killable {
 
 const contentOf = (at: number) => (at % FAILS_EVERY === 0 ? `refuse ${at}` : `answer ${at}`);
 
-/** Answers well, or refuses for good, by the request. Counts what it was asked. */
-function answering(asked: Set<string>): Script {
-  return (answer, request) => {
+/** Answers well, or refuses for good, by the request; later ones once they may. Counts what it was asked. */
+function answering(asked: Set<string>, mayEnd: Promise<void>): Script {
+  return async (answer, request) => {
     const { messages } = JSON.parse(request.body) as { messages: { content: string }[] };
     const content = messages[0]?.content ?? '';
     asked.add(content);
+    if (Number(content.split(' ')[1]) >= LATER_FROM) await mayEnd;
     if (content.startsWith('refuse')) return scripts.error(400, 'invalid_request_error', 'No.')(answer, request);
     return scripts.good()(answer, request);
   };
 }
 
-/** An upstream for `killBatch`, and the document that sells it. */
-export async function startBatchUpstream(): Promise<{
+/** What `killBatch` needs: an upstream with the document that sells it, and how a batch that is canceled goes on. */
+export interface BatchUpstream {
   upstream: ScriptedUpstream;
-  asked: Set<string>;
+  asked: ReadonlySet<string>;
   document: object;
-}> {
+  /** null: the batch is not canceled. */
+  goOn: (() => void) | null;
+}
+
+/** `isCanceled`: the last requests wait until the batch is canceled, so that some are never sent. */
+export async function startBatchUpstream(isCanceled: boolean): Promise<BatchUpstream> {
   const asked = new Set<string>();
-  const upstream = await startScriptedUpstream(answering(asked));
+  const { promise: mayEnd, resolve: goOn } = Promise.withResolvers<void>();
+  if (!isCanceled) goOn();
+  const upstream = await startScriptedUpstream(answering(asked, mayEnd));
   const provider = { kind: 'anthropic', base_url: upstream.url, api_key: 'x', private_network: true };
   const plain = { price: { input: '3', output: '15' }, routes: [{ provider: 'scripted' }] };
-  return { upstream, asked, document: { providers: { scripted: provider }, models: { plain } } };
+  const document = { providers: { scripted: provider }, models: { plain } };
+  return { upstream, asked, document, goOn: isCanceled ? goOn : null };
 }
 
 async function readRecords({ admin }: Pick<Turnpike, 'admin'>, account: string) {
@@ -60,7 +70,8 @@ async function readRecords({ admin }: Pick<Turnpike, 'admin'>, account: string) 
   }
 }
 
-export async function killBatch(killable: Killable, asked: ReadonlySet<string>, isCanceled: boolean): Promise<void> {
+export async function killBatch(killable: Killable, { asked, goOn }: BatchUpstream): Promise<void> {
+  const isCanceled = goOn !== null;
   const random = makeRandom(isCanceled ? 7 : 3);
   const caller = await killable.service().makeKey({ credit: '50.00' });
   const batches = () =>
@@ -74,7 +85,10 @@ export async function killBatch(killable: Killable, asked: ReadonlySet<string>, 
     const upTo = (REQUESTS * kill) / (KILLS + 1);
     while (asked.size < upTo && (await batches().retrieve(id)).processing_status !== 'ended') await Bun.sleep(5);
     await Bun.sleep(Math.floor(random() * 60));
-    if (isCanceled && kill === KILLS / 2) await batches().cancel(id);
+    if (kill === KILLS / 2 && goOn !== null) {
+      await batches().cancel(id);
+      goOn();
+    }
     await killable.kill(kill);
   }
   let batch = await batches().retrieve(id);

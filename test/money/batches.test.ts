@@ -16,7 +16,8 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 test.each([false, true])(
   'kills at any moment bill each request once (canceled in the middle: %p)',
   async (isCanceled) => {
-    const { upstream, asked, document } = await startBatchUpstream();
+    const started = await startBatchUpstream(isCanceled);
+    const { upstream, document } = started;
     const place = join(directory, String(isCanceled));
     let turnpike = await spawnTurnpike(place);
     try {
@@ -26,7 +27,7 @@ test.each([false, true])(
         await turnpike.process.exited;
         turnpike = await spawnTurnpike(place);
       };
-      await killBatch({ service: () => turnpike, kill, check: () => turnpike.check() }, asked, isCanceled);
+      await killBatch({ service: () => turnpike, kill, check: () => turnpike.check() }, started);
       await turnpike.stop();
       expect(turnpike.process.exitCode).toBe(0);
     } finally {

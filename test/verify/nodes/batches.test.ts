@@ -22,7 +22,8 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
   });
 
   test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
-    const { upstream, asked, document } = await startBatchUpstream();
+    const started = await startBatchUpstream(isCanceled);
+    const { upstream, document } = started;
     await applyEverywhere(nodes, { ...document });
     let at = 0;
     const kill = async (round: number) => {
@@ -33,7 +34,7 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
       await node.start();
     };
     const service = () => (nodes.all[at] as ServiceNode).service;
-    await killBatch({ service, kill, check: () => nodes.check() }, asked, isCanceled);
+    await killBatch({ service, kill, check: () => nodes.check() }, started);
     await upstream.close();
   });
 });
