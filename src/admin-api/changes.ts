@@ -187,7 +187,8 @@ function repeat({ vault }: AdminDependencies, creation: RememberedCreation, requ
   return { object, secret: new Secret(vault.open(secretSealed, creationContext({ principal, idempotencyKey }))) };
 }
 
-function readKey(header: string | undefined): string | null {
+/** The idempotency key of a request; null without one. Throws invalid_request. */
+export function readKey(header: string | undefined): string | null {
   if (header === undefined) return null;
   if (header === '' || header.length > bounds.idempotencyKeyCharactersMax || !/^[\x21-\x7e]+$/.test(header))
     throw new TurnpikeError(

@@ -5,7 +5,7 @@ import type { AuditRecord } from '../audit/audit.ts';
 import { parseId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import { createOnce } from './changes.ts';
+import { createOnce, readKey } from './changes.ts';
 import { holdersWhoChange } from './dependencies.ts';
 import { encodePerson, invitationBody, personSchema, storePerson } from './people.ts';
 import { type AdminRoute, type Call, type CallWith, post } from './route.ts';
@@ -48,6 +48,7 @@ export const inviteManyRoutes: AdminRoute[] = [
     isCreation: true,
     answer: [importedSchema, 'The result of each row, with the secrets of links, which are shown only once'],
     async handle(call) {
+      readKey(call.context.req.header('idempotency-key')); // a wrong one is refused whatever the rows are
       const { people } = call.body;
       const results: Result[] = [];
       const records: AuditRecord[] = [];

@@ -38,7 +38,7 @@ function answering(asked: Set<string>, mayEnd: Promise<void>): Script {
   };
 }
 
-/** What `killBatch` needs: an upstream with the document that sells it, and how a batch that is canceled goes on. */
+/** Parts that `killBatch` needs: an upstream with the document that sells it, and how a batch that is canceled goes on. */
 export interface BatchUpstream {
   upstream: ScriptedUpstream;
   asked: ReadonlySet<string>;

@@ -99,3 +99,9 @@ test('the number of rows is bounded', async () => {
   expect((await askFor([])).status).toBe(400);
   expect(await listed()).toEqual([]);
 });
+
+test('a wrong idempotency key refuses the whole request, whatever its rows are', async () => {
+  const { status, body } = await askFor([{ email: 'nobody', role: '' }], { 'idempotency-key': 'x'.repeat(300) });
+  expect([status, (body['error'] as Json)['code']]).toEqual([400, 'invalid_request']);
+  expect((body['error'] as Json)['message']).toContain('idempotency-key: must be');
+});
