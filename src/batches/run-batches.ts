@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
 import { bounds } from '../config/config.ts';
-import { type ErrorCode, overloaded, type TurnpikeError } from '../errors.ts';
+import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
@@ -212,7 +212,8 @@ class BatchRun {
   async *#readRequests(): AsyncGenerator<string> {
     const { files, requestBytesMax } = this.#parts;
     const input = await files.findOwn(this.#batch.inputFileId);
-    if (input !== null) yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
+    const content = input === null ? null : await files.read(input).catch(nullIfMissing);
+    if (content !== null) yield* readLines(content, requestBytesMax() + bounds.batchItemBytesMore);
   }
 
   #isOver(): boolean {
@@ -252,7 +253,11 @@ class BatchRun {
       if (pauseMs === null) return await this.#keep(position, item, sent);
       const isRunning = sent.failure?.code === 'idempotency_in_progress';
       await this.#rest(pauseMs, isRunning);
-      if (this.#isOver() && (!isRunning || this.#stopping.signal.aborted)) return;
+      if (this.#isOver() && (!isRunning || this.#stopping.signal.aborted)) {
+        // An attempt that failed may have been billed: the client gets its error.
+        const isRefusal = sent.failure !== null && PASSING.has(sent.failure.code);
+        return isRefusal || this.#stopping.signal.aborted ? undefined : await this.#keep(position, item, sent);
+      }
       turn = await this.#nextTurn();
       if (!this.#isOver() || isRunning) continue;
       turn[Symbol.dispose]();
@@ -384,6 +389,12 @@ function pauseAfter({ failure }: SentItem, tries: number): number | null {
   if (!isPassing && (!failure.retry || tries >= bounds.batchItemTriesMax)) return null;
   const growingMs = bounds.batchItemPauseMs * 2 ** Math.min(tries - 1, 6);
   return Math.min(bounds.batchItemPauseMsMax, Math.max(growingMs, failure.details.retryAfterMs ?? 0));
+}
+
+/** A file whose bytes are gone must not keep its batch, and the money of it, for ever. */
+function nullIfMissing(failure: unknown): null {
+  if (failure instanceof TurnpikeError && failure.code === 'object_not_found') return null;
+  throw failure;
 }
 
 function claimOf({ id }: Pick<Batch, 'id'>, position: number): string {
