@@ -391,7 +391,7 @@ function pauseAfter({ failure }: SentItem, tries: number): number | null {
   return Math.min(bounds.batchItemPauseMsMax, Math.max(growingMs, failure.details.retryAfterMs ?? 0));
 }
 
-/** A file whose bytes are gone must not keep its batch, and the money of it, for ever. */
+/** A file without its bytes counts as deleted; otherwise its batch would keep its money. Throws any other failure. */
 function nullIfMissing(failure: unknown): null {
   if (failure instanceof TurnpikeError && failure.code === 'object_not_found') return null;
   throw failure;
