@@ -21,6 +21,8 @@ export interface Killable {
   service(): Pick<Turnpike, 'url' | 'admin' | 'makeKey'>;
   /** Kills a process at once, and starts it again. */
   kill(round: number): Promise<void>;
+  /** Resolves when each process obeys the document. */
+  apply(document: object): Promise<void>;
   check(): Promise<{ ok: boolean; open_holds: number; faults: readonly unknown[] }>;
 }
 
@@ -70,8 +72,9 @@ async function readRecords({ admin }: Pick<Turnpike, 'admin'>, account: string) 
   }
 }
 
-export async function killBatch(killable: Killable, { asked, goOn }: BatchUpstream): Promise<void> {
+export async function killBatch(killable: Killable, { asked, document, goOn }: BatchUpstream): Promise<void> {
   const isCanceled = goOn !== null;
+  await killable.apply(document);
   const random = makeRandom(isCanceled ? 7 : 3);
   const caller = await killable.service().makeKey({ credit: '50.00' });
   const batches = () =>
@@ -86,6 +89,8 @@ export async function killBatch(killable: Killable, { asked, goOn }: BatchUpstre
     while (asked.size < upTo && (await batches().retrieve(id)).processing_status !== 'ended') await Bun.sleep(5);
     await Bun.sleep(Math.floor(random() * 60));
     if (kill === KILLS / 2 && goOn !== null) {
+      // Nothing begins any more, so that some requests are canceled however late the leading node reads the cancellation.
+      await killable.apply({ ...document, settings: { batch_messages_max: 0 } });
       await batches().cancel(id);
       goOn();
     }

@@ -17,17 +17,17 @@ test.each([false, true])(
   'kills at any moment bill each request once (canceled in the middle: %p)',
   async (isCanceled) => {
     const started = await startBatchUpstream(isCanceled);
-    const { upstream, document } = started;
+    const { upstream } = started;
     const place = join(directory, String(isCanceled));
     let turnpike = await spawnTurnpike(place);
     try {
-      await turnpike.admin('POST', '/apply', { document });
+      const apply = async (document: object) => void (await turnpike.admin('POST', '/apply', { document }));
       const kill = async () => {
         turnpike.process.kill('SIGKILL');
         await turnpike.process.exited;
         turnpike = await spawnTurnpike(place);
       };
-      await killBatch({ service: () => turnpike, kill, check: () => turnpike.check() }, started);
+      await killBatch({ service: () => turnpike, kill, apply, check: () => turnpike.check() }, started);
       await turnpike.stop();
       expect(turnpike.process.exitCode).toBe(0);
     } finally {

@@ -23,9 +23,7 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
 
   test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
     const started = await startBatchUpstream(isCanceled);
-    const { upstream, document } = started;
-    await applyEverywhere(nodes, { ...document });
-    let at = 0;
+        let at = 0;
     const kill = async (round: number) => {
       const node = nodes.all[round % 3] as ServiceNode;
       at = (round + 1) % 3;
@@ -34,7 +32,8 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
       await node.start();
     };
     const service = () => (nodes.all[at] as ServiceNode).service;
-    await killBatch({ service, kill, check: () => nodes.check() }, started);
-    await upstream.close();
+    const apply = async (document: object) => void (await applyEverywhere(nodes, { ...document }));
+    await killBatch({ service, kill, apply, check: () => nodes.check() }, started);
+    await started.upstream.close();
   });
 });
