@@ -23,7 +23,7 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
 
   test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
     const started = await startBatchUpstream(isCanceled);
-        let at = 0;
+    let at = 0;
     const kill = async (round: number) => {
       const node = nodes.all[round % 3] as ServiceNode;
       at = (round + 1) % 3;
