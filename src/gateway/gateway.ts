@@ -476,6 +476,7 @@ function resolveOffer(
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
+  if (features.sound !== null || features.speaks) request.hasSound = true;
   if (request.units !== undefined) request.units = requireUnits(own, request.units, request.unbounded);
   const inTier = offerInTier(gateway, catalog, own, features.tier);
   const offer = clientRequest.item === null ? inTier : offerInBatch(inTier, catalog.settings);
