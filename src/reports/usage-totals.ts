@@ -115,8 +115,8 @@ export async function gatherTotals(
   return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
-/** Parts that count in one list only: together, those of each list are the same usage. Those of keys are read first. */
-export type TopParts = Readonly<Record<'model' | 'key' | 'account', Runs>>;
+/** Parts with account and key, and parts with the model: the same usage. Those of keys are read first. */
+export type TopParts = Readonly<Record<'model' | 'key', Runs>>;
 
 /** Like gatherTotals, for parts with account, key and model: each part counts once in every list. Those of `apart` are read after them. */
 export async function gatherTop(
@@ -140,13 +140,12 @@ export async function gatherTop(
     for (const groups of [models, keys, accounts]) groups.add(one);
   }
   if (apart !== null) {
-    for await (const parts of apart.key) for (const part of parts) keys.add(part);
-    for await (const parts of apart.model) for (const part of parts) models.add(part);
-    for await (const parts of apart.account)
+    for await (const parts of apart.key)
       for (const part of parts) {
         addTo(whole, part);
-        accounts.add(part);
+        for (const groups of [keys, accounts]) groups.add(part);
       }
+    for await (const parts of apart.model) for (const part of parts) models.add(part);
   }
   const top = (of: Groups): TopGroups => {
     const rows = of.first('cost');

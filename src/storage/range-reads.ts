@@ -22,7 +22,8 @@ import {
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
-import { type DayReads, groupColumns, groupingsOf, isApart, readTotal, type TopDays } from './totals-reads.ts';
+import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
+import { readTotal } from './totals-rows.ts';
 import { detailPaths } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
