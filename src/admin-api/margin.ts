@@ -9,7 +9,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   averageMultiplier,
-  emptyTotal,
+  compareTotals,
   explainMargin,
   gatherTotals,
   type MarginCell,
@@ -117,37 +117,38 @@ export const marginRoutes: AdminRoute[] = [
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
       const { now, before } = spansOf(call);
       const narrowed = { ...(await narrowTo(call, account, key, below)), model, group, tag, isExact: true } as const;
-      const read = async (span: Span) => {
-        const cells = await readTotals(call, { ...narrowed, ...span, groupBy: 'model', thenBy: ['group', 'provider'] });
-        const byCells = OF_CELLS.includes(groupBy);
-        const groups = byCells
-          ? await gatherTotals([cells.rows], { groupBy, limit: Number.MAX_SAFE_INTEGER })
-          : await readTotals(call, { ...narrowed, ...span, groupBy, tagName });
-        return { cells, groups: groups.rows };
-      };
-      const [later, earlier] = [await read(now), await read(before)];
-      const multipliers = await multipliersOf(call, [...later.cells.rows, ...earlier.cells.rows], before.sinceMs);
+      const ofCells = { ...narrowed, groupBy: 'model', thenBy: ['group', 'provider'] } as const;
+      const later = await readTotals(call, { ...ofCells, ...now });
+      const earlier = await readTotals(call, { ...ofCells, ...before });
+      const ofGroups = { ...narrowed, groupBy, tagName, limit };
+      const groups = OF_CELLS.includes(groupBy)
+        ? compareTotals(await groupsOf(later, groupBy), await groupsOf(earlier, groupBy), ofGroups)
+        : await call.usage.compareUsage({ ...ofGroups, ...now, previous: before }, requesterOf(call));
+      const multipliers = await multipliersOf(call, [...later.rows, ...earlier.rows], before.sinceMs);
       const cellsOf = ({ rows }: UsageTotals, span: Span) =>
         rows
           .filter(({ costedMessages }) => costedMessages !== 0)
           .map((total) => cellOf(total, multipliers(total.group, span)));
       const changes = explainMargin(
-        cellsOf(earlier.cells, before),
-        cellsOf(later.cells, now),
+        cellsOf(earlier, before),
+        cellsOf(later, now),
         ratingOf(call.catalog.current()),
       );
-      const groups = joinGroups(later.groups, earlier.groups);
       return encodeMargin({
         ...now,
         previousSinceMs: before.sinceMs,
         previousUntilMs: before.untilMs,
-        isPreviousComplete: earlier.cells.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
-        countedSinceMs: later.cells.countedSinceMs || null,
-        total: figuresOf(later.cells.whole),
-        previous: figuresOf(earlier.cells.whole),
+        isPreviousComplete: earlier.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
+        countedSinceMs: later.countedSinceMs || null,
+        total: figuresOf(later.whole),
+        previous: figuresOf(earlier.whole),
         changes: changes.map(({ parts, ...change }) => ({ ...change, parts: parts.slice(0, bounds.marginPartsMax) })),
-        data: groups.slice(0, limit),
-        groups: groups.length,
+        data: groups.rows.map(({ total, previous }) => ({
+          ...groupNames(total),
+          ...figuresOf(total),
+          previous: figuresOf(previous),
+        })),
+        groups: groups.groups,
       });
     },
   }),
@@ -194,6 +195,10 @@ async function existsSince(
       : [];
   const id = account ?? first?.id;
   return id === undefined ? 0 : ((await accounts.getAccount(id))?.createdAtMs ?? 0);
+}
+
+async function groupsOf({ rows }: UsageTotals, groupBy: MarginGrouping): Promise<UsageTotal[]> {
+  return (await gatherTotals([rows], { groupBy, limit: Number.MAX_SAFE_INTEGER })).rows;
 }
 
 type MultiplierIn = (group: string | null, span: Span) => number | null;
@@ -287,26 +292,6 @@ function figuresOf(total: UsageTotal): Figures {
     marginPercent: revenue === 0n ? null : Math.round((nearestNumber(margin) / nearestNumber(revenue)) * 10_000) / 100,
     revenueWithoutMargin: total.cost - total.writtenOff - revenue,
   };
-}
-
-/** The groups of both periods. */
-function joinGroups(later: readonly UsageTotal[], earlier: readonly UsageTotal[]) {
-  const nameOf = ({ account, key, model, provider, group, person, tag }: UsageTotal) =>
-    JSON.stringify([account, key, model, provider, group, person, tag]);
-  const former = new Map(earlier.map((total) => [nameOf(total), total]));
-  const now = later.map((total) => ({ total, previous: former.get(nameOf(total)) }));
-  for (const { total } of now) former.delete(nameOf(total));
-  const gone = [...former.values()].map((previous) => ({
-    total: { ...emptyTotal(), ...groupNames(previous) },
-    previous,
-  }));
-  return [...now, ...gone]
-    .map(({ total, previous = emptyTotal() }) => ({
-      ...groupNames(total),
-      ...figuresOf(total),
-      previous: figuresOf(previous),
-    }))
-    .sort((one, other) => (one.revenue === other.revenue ? 0 : one.revenue > other.revenue ? -1 : 1));
 }
 
 function groupNames({ account, key, model, provider, group, person, tag }: UsageTotal) {

@@ -45,6 +45,10 @@ export {
   type UsageTimeline,
 } from './usage-timeline.ts';
 export {
+  type ComparedTotal,
+  type Comparison,
+  type ComparisonQuestion,
+  compareTotals,
   emptyTotal,
   gatherTop,
   gatherTotals,

@@ -80,6 +80,24 @@ export interface UsageTotals {
   countedSinceMs: number;
 }
 
+/** Totals of two periods, whose times are inclusive. */
+export interface ComparisonQuestion extends TotalsQuestion {
+  previous: { sinceMs: number; untilMs: number };
+}
+
+/** A group in both periods; without messages, its total is zero. */
+export interface ComparedTotal {
+  total: UsageTotal;
+  previous: UsageTotal;
+}
+
+export interface Comparison {
+  /** The groups with the highest revenue whose provider cost is known, at most `limit`. */
+  rows: ComparedTotal[];
+  /** Number of groups in all. */
+  groups: number;
+}
+
 /** Grouped by model, by key and by account at once. */
 export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'thenBy' | 'tagName'>;
 
@@ -113,6 +131,29 @@ export async function gatherTotals(
     }
   const rows = groups.first('cost');
   return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
+}
+
+/** The groups of both periods, by the later one, then by the earlier one. */
+export function compareTotals(
+  now: readonly UsageTotal[],
+  before: readonly UsageTotal[],
+  { groupBy, thenBy = [], limit }: Pick<TotalsQuestion, 'groupBy' | 'thenBy' | 'limit'>,
+): Comparison {
+  const by = [groupBy, ...thenBy];
+  const nameOf = (total: UsageTotal) => JSON.stringify(by.map((grouping) => total[memberOf[grouping]]));
+  const former = new Map(before.map((total) => [nameOf(total), total]));
+  const rows = now.map((total): ComparedTotal => {
+    const name = nameOf(total);
+    const previous = former.get(name);
+    former.delete(name);
+    return { total, previous: previous ?? { ...emptyTotal(), ...namesOf(total, by) } };
+  });
+  for (const previous of former.values()) rows.push({ total: { ...emptyTotal(), ...namesOf(previous, by) }, previous });
+  const byRevenue = (one: ComparedTotal, other: ComparedTotal) => {
+    const difference = other.total.costedRevenue - one.total.costedRevenue;
+    return difference === 0n ? 0 : difference > 0n ? 1 : -1;
+  };
+  return { rows: rows.sort(byRevenue).slice(0, limit), groups: rows.length };
 }
 
 /** Parts with account and key, and parts with the model: the same usage. Those of keys are read first. */

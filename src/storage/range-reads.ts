@@ -7,6 +7,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { retainedSinceNames } from '../ledger/ledger.ts';
 import {
+  compareTotals,
   divideRange,
   type Edge,
   gatherTop,
@@ -221,6 +222,18 @@ export function exactTotals(
     },
   };
   return exact;
+}
+
+/** Totals of two periods, one after the other. */
+export function comparedTotals({ totalUsage }: Pick<UsageStore, 'totalUsage'>): Pick<UsageStore, 'compareUsage'> {
+  return {
+    async compareUsage({ previous, ...question }) {
+      const all = { ...question, limit: Number.MAX_SAFE_INTEGER };
+      const now = await totalUsage(all);
+      const before = await totalUsage({ ...all, ...previous });
+      return compareTotals(now.rows, before.rows, question);
+    },
+  };
 }
 
 function lastDayDropped(): TurnpikeError {

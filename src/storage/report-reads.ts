@@ -7,7 +7,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
-import { exactTotals, rangeReads } from './range-reads.ts';
+import { comparedTotals, exactTotals, rangeReads } from './range-reads.ts';
 import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
 import { sortedReads } from './sorted-reads.ts';
@@ -31,6 +31,7 @@ export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>
     ...usageRankings(on),
     ...usageSummaries(on, days),
     ...totals,
+    ...comparedTotals(totals),
     ...timelineReads(on, totals),
     ...entryReads(on),
     ...holdReads(on),
@@ -50,6 +51,7 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   rankUsage: true,
   summarizeUsage: true,
   totalUsage: true,
+  compareUsage: true,
   topUsage: true,
   readTimeline: true,
   listEntries: true,

@@ -37,6 +37,7 @@ import {
 import {
   type ChargedMessage,
   divideRange,
+  compareTotals,
   gatherTop,
   gatherTotals,
   type MonthStore,
@@ -569,6 +570,12 @@ function recordReads(tables: MemoryTables): UsageStore {
     },
     listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
+    async compareUsage({ previous, ...question }) {
+      const all = { ...question, limit: Number.MAX_SAFE_INTEGER };
+      const now = await gatherTotals([askedTotals(all)], all);
+      const before = await gatherTotals([askedTotals({ ...all, ...previous })], all);
+      return compareTotals(now.rows, before.rows, question);
+    },
     topUsage: (question) => gatherTop([askedTotals(question)], question),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
