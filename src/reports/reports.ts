@@ -45,7 +45,6 @@ export {
   type UsageTimeline,
 } from './usage-timeline.ts';
 export {
-  type ComparedTotal,
   type Comparison,
   type ComparisonQuestion,
   compareTotals,

@@ -1,6 +1,7 @@
 // Usage totals by day, account, key, person, group, provider, model or tag, or by two of them. Sums are bigints, because they may exceed a safe integer. Provider cost
 // is known only for some messages, and margins cover only those.
 
+import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'group', 'person', 'tag'] as const;
@@ -81,7 +82,7 @@ export interface UsageTotals {
 }
 
 /** Totals of two periods, whose times are inclusive. */
-export interface ComparisonQuestion extends TotalsQuestion {
+export interface ComparisonQuestion extends Omit<TotalsQuestion, 'thenBy' | 'isExact'> {
   previous: { sinceMs: number; untilMs: number };
 }
 
@@ -96,7 +97,13 @@ export interface Comparison {
   rows: ComparedTotal[];
   /** Number of groups in all. */
   groups: number;
+  /** Totals of each period by model, group and provider. */
+  now: UsageTotals;
+  before: UsageTotals;
 }
+
+/** A model's traffic by group and provider. */
+export const cellGroupings = ['model', 'group', 'provider'] as const satisfies TotalsGrouping[];
 
 /** Grouped by model, by key and by account at once. */
 export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'thenBy' | 'tagName'>;
@@ -133,27 +140,46 @@ export async function gatherTotals(
   return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
-/** The groups of both periods, by the later one, then by the earlier one. */
-export function compareTotals(
+/**
+ * Compares both periods, whose totals `read` reads: by each of some lists of groupings, without a limit. Groups that the cells distinguish
+ * are added up from them.
+ */
+export async function compareTotals(
+  { previous, ...question }: ComparisonQuestion,
+  read: (question: TopQuestion, groupings: readonly (readonly TotalsGrouping[])[]) => Promise<UsageTotals[]>,
+): Promise<Comparison> {
+  const { groupBy, limit } = question;
+  const isOfCells = cellGroupings.some((grouping) => grouping === groupBy);
+  const readPeriod = async (period: TopQuestion) => {
+    const [cells, groups] = await read(period, isOfCells ? [cellGroupings] : [cellGroupings, [groupBy]]);
+    assert(cells !== undefined, 'totals are read by each list of groupings');
+    return { cells, groups: groups ?? (await gatherTotals([cells.rows], { groupBy, limit: cells.groups })) };
+  };
+  const exact = { ...question, isExact: true };
+  const now = await readPeriod(exact);
+  const before = await readPeriod({ ...exact, ...previous });
+  const rows = joinTotals(now.groups.rows, before.groups.rows, groupBy);
+  return { rows: rows.slice(0, limit), groups: rows.length, now: now.cells, before: before.cells };
+}
+
+/** The groups of both periods, the highest revenue of the later one first. */
+function joinTotals(
   now: readonly UsageTotal[],
   before: readonly UsageTotal[],
-  { groupBy, thenBy = [], limit }: Pick<TotalsQuestion, 'groupBy' | 'thenBy' | 'limit'>,
-): Comparison {
-  const by = [groupBy, ...thenBy];
-  const nameOf = (total: UsageTotal) => JSON.stringify(by.map((grouping) => total[memberOf[grouping]]));
+  groupBy: TotalsGrouping,
+): ComparedTotal[] {
+  const nameOf = (total: UsageTotal) => total[memberOf[groupBy]];
   const former = new Map(before.map((total) => [nameOf(total), total]));
+  const emptyOf = (total: UsageTotal): UsageTotal => ({ ...emptyTotal(), ...namesOf(total, [groupBy]) });
   const rows = now.map((total): ComparedTotal => {
-    const name = nameOf(total);
-    const previous = former.get(name);
-    former.delete(name);
-    return { total, previous: previous ?? { ...emptyTotal(), ...namesOf(total, by) } };
+    const previous = former.get(nameOf(total)) ?? emptyOf(total);
+    former.delete(nameOf(total));
+    return { total, previous };
   });
-  for (const previous of former.values()) rows.push({ total: { ...emptyTotal(), ...namesOf(previous, by) }, previous });
-  const byRevenue = (one: ComparedTotal, other: ComparedTotal) => {
-    const difference = other.total.costedRevenue - one.total.costedRevenue;
-    return difference === 0n ? 0 : difference > 0n ? 1 : -1;
-  };
-  return { rows: rows.sort(byRevenue).slice(0, limit), groups: rows.length };
+  for (const previous of former.values()) rows.push({ total: emptyOf(previous), previous });
+  return rows.sort(({ total: one }, { total: other }) =>
+    one.costedRevenue === other.costedRevenue ? 0 : one.costedRevenue > other.costedRevenue ? -1 : 1,
+  );
 }
 
 /** Parts with account and key, and parts with the model: the same usage. Those of keys are read first. */

@@ -20,6 +20,7 @@ import {
   type UsageStore,
   type UsageSummaryQuestion,
   type UsageTotal,
+  type UsageTotals,
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
@@ -224,15 +225,32 @@ export function exactTotals(
   return exact;
 }
 
-/** Totals of two periods, one after the other. */
-export function comparedTotals({ totalUsage }: Pick<UsageStore, 'totalUsage'>): Pick<UsageStore, 'compareUsage'> {
+/** Totals of two periods. The records of the days that a period divides are added up once for all groupings. */
+export function comparedTotals(
+  { readDays }: Pick<DayReads, 'readDays'>,
+  { readRange }: RangeReads,
+): Pick<UsageStore, 'compareUsage'> {
   return {
-    async compareUsage({ previous, ...question }) {
-      const all = { ...question, limit: Number.MAX_SAFE_INTEGER };
-      const now = await totalUsage(all);
-      const before = await totalUsage({ ...all, ...previous });
-      return compareTotals(now.rows, before.rows, question);
-    },
+    compareUsage: (question) =>
+      compareTotals(question, async (period, groupings) => {
+        let days: RangeQuestion | null = null;
+        const range = readRange(period, [...new Set(groupings.flat())], (whole) => {
+          days = whole;
+          return [];
+        });
+        const edges = await Array.fromAsync(range.runs);
+        const found: UsageTotals[] = [];
+        for (const by of groupings) {
+          const [groupBy, ...thenBy] = by;
+          const runs = async function* () {
+            yield* edges;
+            if (days !== null) yield* readDays(days, by);
+          };
+          const all = { groupBy: groupBy as TotalsGrouping, thenBy, limit: Number.MAX_SAFE_INTEGER };
+          found.push({ ...(await gatherTotals(runs(), all)), countedSinceMs: range.countedSinceMs() });
+        }
+        return found;
+      }),
   };
 }
 

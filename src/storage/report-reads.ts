@@ -24,14 +24,15 @@ import { usageRankings, usageSearches } from './usage-searches.ts';
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
   const { readDays, topDays, firstDay, ...ofDays } = totalsReads(on);
   const days = { readDays, topDays, firstDay };
-  const totals = exactTotals(ofDays, rangeReads(on, days));
+  const ranges = rangeReads(on, days);
+  const totals = exactTotals(ofDays, ranges);
   return {
     ...usageLists(on),
     ...usageSearches(on),
     ...usageRankings(on),
     ...usageSummaries(on, days),
     ...totals,
-    ...comparedTotals(totals),
+    ...comparedTotals(days, ranges),
     ...timelineReads(on, totals),
     ...entryReads(on),
     ...holdReads(on),

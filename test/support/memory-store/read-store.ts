@@ -570,12 +570,15 @@ function recordReads(tables: MemoryTables): UsageStore {
     },
     listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
-    async compareUsage({ previous, ...question }) {
-      const all = { ...question, limit: Number.MAX_SAFE_INTEGER };
-      const now = await gatherTotals([askedTotals(all)], all);
-      const before = await gatherTotals([askedTotals({ ...all, ...previous })], all);
-      return compareTotals(now.rows, before.rows, question);
-    },
+    compareUsage: (question) =>
+      compareTotals(question, (period, groupings) =>
+        Promise.all(
+          groupings.map(([groupBy = 'day', ...thenBy]) => {
+            const all = { ...period, groupBy, thenBy, limit: Number.MAX_SAFE_INTEGER };
+            return gatherTotals([askedTotals(all)], all);
+          }),
+        ),
+      ),
     topUsage: (question) => gatherTop([askedTotals(question)], question),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;
