@@ -113,7 +113,12 @@ export const marginRoutes: AdminRoute[] = [
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
       const { now, before, isUntilNow } = spansOf(call);
       const narrowed = await narrowTo(call, account, key, below);
-      const { rows, groups, now: later, before: earlier } = await readMargin(call, {
+      const {
+        rows,
+        groups,
+        now: later,
+        before: earlier,
+      } = await readMargin(call, {
         ...{ ...narrowed, model, group, tag, groupBy, tagName, limit, previous: before },
         sinceMs: now.sinceMs,
         // Nothing is later than now: the totals of the whole day are those until now.
@@ -124,11 +129,7 @@ export const marginRoutes: AdminRoute[] = [
         rows
           .filter(({ costedMessages }) => costedMessages !== 0)
           .map((total) => cellOf(total, multipliers(total.group, span)));
-      const changes = explainMargin(
-        cellsOf(earlier, before),
-        cellsOf(later, now),
-        ratingOf(call.catalog.current()),
-      );
+      const changes = explainMargin(cellsOf(earlier, before), cellsOf(later, now), ratingOf(call.catalog.current()));
       return encodeMargin({
         ...now,
         previousSinceMs: before.sinceMs,

@@ -105,7 +105,7 @@ export function totalsReads(
   const topDays: DayReads['topDays'] = (question) => {
     const cut: Cut = { sinceMs: 0, msMax: topMsMax };
     const read = (columns: readonly Column[]) => readScope(question, { ...question, columns }, cut);
-    // Of the same days as the keys, which have the most rows.
+    // Models are of the same days as the keys, which have the most rows.
     const readAfterKeys = async function* (columns: readonly Column[]) {
       cut.msMax = Number.POSITIVE_INFINITY;
       yield* read(columns);

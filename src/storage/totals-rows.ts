@@ -24,7 +24,9 @@ const AMOUNTS = ['cost', 'written_off', 'provider_cost', 'costed_revenue'];
 export const SUMS = sumsOf('COUNT(*)');
 export const SUMS_OF_PARTS = sumsOf('SUM(count)');
 export const ROW_AS_PART = ['1 AS count', ...COUNTS, ...AMOUNTS].join(', ');
-export const PARTS = ['COUNT(*) AS count', ...[...COUNTS, ...AMOUNTS].map((name) => `SUM(${name}) AS ${name}`)].join(', ');
+export const PARTS = ['COUNT(*) AS count', ...[...COUNTS, ...AMOUNTS].map((name) => `SUM(${name}) AS ${name}`)].join(
+  ', ',
+);
 
 function sumsOf(count: string): string {
   return [`CAST(${count} AS double precision) AS count`, ...COUNTS.map(asNumber), ...AMOUNTS.map(asText)].join(', ');

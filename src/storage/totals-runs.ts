@@ -152,7 +152,10 @@ function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestio
   }));
   const [only, ...others] = members;
   if (only?.parts === null && others.length === 0)
-    return on.read<TotalsRow>(`SELECT ${shown(on, by)}, ${SUMS} ${only.rows} GROUP BY ${listed(by)}`, ...bindings.values);
+    return on.read<TotalsRow>(
+      `SELECT ${shown(on, by)}, ${SUMS} ${only.rows} GROUP BY ${listed(by)}`,
+      ...bindings.values,
+    );
   const each = members.map(({ rows, parts }) =>
     parts === null
       ? `SELECT ${listed(by)}, ${ROW_AS_PART} ${rows}`

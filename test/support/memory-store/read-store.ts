@@ -36,8 +36,8 @@ import {
 } from '../../../src/ledger/ledger.ts';
 import {
   type ChargedMessage,
-  divideRange,
   compareTotals,
+  divideRange,
   gatherTop,
   gatherTotals,
   type MonthStore,
