@@ -12,6 +12,7 @@ export {
   type ItemResult,
   NO_COUNTS,
   reserveIdOf,
+  type ShownBatchPage,
 } from './batch.ts';
 export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';
 export { BatchRunner, type RunnerParts, type SentItem } from './run-batches.ts';
