@@ -19,7 +19,7 @@ import type { Origins } from './origins.ts';
 
 /** The operation of a path. `model` and `stream` are set where the path has them instead of the body. */
 export type Operation =
-  | { asks: 'message'; model?: string; stream?: boolean; form?: FormKind }
+  | { asks: 'message'; model?: string; stream?: boolean; form?: FormKind; isCompaction?: true }
   | { asks: 'count'; model?: string }
   | { asks: 'models' }
   | { asks: 'model'; id: string };
