@@ -3,8 +3,8 @@
 
 import { integerOf } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
-import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
+import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
 import { coarserTotals, spanTotals, type TotalsTable, tagValueTotals } from './rolled-totals.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
@@ -329,7 +329,10 @@ const UNEQUAL_TOTALS = `
 const SUMMED = TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ');
 
 /** The days of which rows of a table are not the sums. */
-const unequal = (sums: string, stored: string) => `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${stored}) missing
+const unequal = (
+  sums: string,
+  stored: string,
+) => `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${stored}) missing
     UNION ALL SELECT day_ms FROM (${stored} EXCEPT SELECT * FROM (${sums}) b) surplus`;
 
 const ROLLED = 'day_ms IN (SELECT day_ms FROM rolled_days)';

@@ -77,7 +77,7 @@ export const tagValueTotals: TotalsTable = {
   indexes: { account_id: 'tag_value_totals_of_account' },
 };
 export const setTotals = named('tag_totals');
-/** What tag_value_totals divides. */
+/** Totals that those of the values of tags divide. */
 export const accountTotals = named('account_totals');
 
 interface SpanTotals extends TotalsTable {
@@ -93,7 +93,13 @@ export const spanTotals: readonly SpanTotals[] = [
 ].flatMap(([prefix, of]) =>
   [{ length: 'four_weeks', days: 28 } as const, { length: 'weeks', days: 7 } as const].map(({ length, days }) => {
     const name = `${prefix}_${length}` as const;
-    return { name, of, days, columns: of.columns, indexes: { account_id: `${name}_of_account`, key_id: `${name}_of_key` } };
+    return {
+      name,
+      of,
+      days,
+      columns: of.columns,
+      indexes: { account_id: `${name}_of_account`, key_id: `${name}_of_key` },
+    };
   }),
 );
 
@@ -154,13 +160,15 @@ function withSpans(part: DaysOfTable, spans: readonly RolledSpan[], tables: read
 
 /** In the order of their starts, longer ones first. */
 function readRolledSpans(on: SqlReader, firstMs: number, lastMs: number): Promise<RolledSpan[]> {
-  return on.read<RolledSpan>(
-    `SELECT ${on.number('r.days')} AS days, ${on.number('r.day_ms')} AS day_ms FROM rolled_spans r
+  return on
+    .read<RolledSpan>(
+      `SELECT ${on.number('r.days')} AS days, ${on.number('r.day_ms')} AS day_ms FROM rolled_spans r
      WHERE r.days IN (7, 28) AND r.day_ms >= $1 AND r.day_ms <= $2 LIMIT $3`,
-    firstMs,
-    lastMs,
-    bounds.rolledDaysReadMax,
-  ).then((spans) => spans.sort((one, other) => one.day_ms - other.day_ms || other.days - one.days));
+      firstMs,
+      lastMs,
+      bounds.rolledDaysReadMax,
+    )
+    .then((spans) => spans.sort((one, other) => one.day_ms - other.day_ms || other.days - one.days));
 }
 
 async function readRolledDays(on: SqlReader, firstMs: number, lastMs: number): Promise<number[]> {

@@ -98,7 +98,8 @@ export function totalsReads(
         return;
       }
       const ofOwners = some.flatMap((part) => owners.map((owner) => [owner, part] as const));
-      const [ofValues, others] = ofTag === null ? [[], ofOwners] : divide(ofOwners, ([, { table }]) => table === setTotals);
+      const [ofValues, others] =
+        ofTag === null ? [[], ofOwners] : divide(ofOwners, ([, { table }]) => table === setTotals);
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }

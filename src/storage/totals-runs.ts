@@ -31,7 +31,7 @@ type Column = TotalsColumn;
 export type RunQuestion = Pick<TopQuestion, 'model' | 'group' | 'tag'> & {
   columns: readonly Column[];
   tagName?: string | null;
-  /** Of the totals of values: the tag that they are of. */
+  /** The tag of which totals of values are read. */
   ofTag?: TagAsked;
 };
 

@@ -34,7 +34,13 @@ const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 
 const SPANS = dropTables('rolled_spans', 'key_weeks', 'key_four_weeks');
 
-const VALUES = dropTables('tag_value_totals', 'untagged_weeks', 'untagged_four_weeks', 'total_weeks', 'total_four_weeks');
+const VALUES = dropTables(
+  'tag_value_totals',
+  'untagged_weeks',
+  'untagged_four_weeks',
+  'total_weeks',
+  'total_four_weeks',
+);
 
 /** The latest first. */
 const undone: readonly Undone[] = [
