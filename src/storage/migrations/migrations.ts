@@ -25,6 +25,7 @@ import { rolledTotals } from './rolled-totals.ts';
 import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
+import { tagValuesAndSpans } from './tag-values-and-spans.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -243,6 +244,14 @@ const spans: Migration = {
   ...spansOfTotals,
 };
 
+/** Only tables that earlier versions do not read, and triggers that fill them when these roll up a day. */
+const tagValues: Migration = {
+  version: 35,
+  name: 'tag values and spans',
+  leastKnown: 20,
+  ...tagValuesAndSpans,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -269,6 +278,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   savedViews,
   batches,
   spans,
+  tagValues,
 ];
 
 /** The version that this program creates and uses. */
