@@ -266,11 +266,13 @@ function readMeters(before: Payers, after: Payers): UsageMeters {
   };
 }
 
-type CountedTokens = Pick<
-  UsageRecord,
-  'inputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outputTokens'
->;
-const NOTHING_COUNTED: CountedTokens = { inputTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0, outputTokens: 0 };
+type CountedTokens = Pick<UsageRecord, 'inputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outputTokens'>;
+const NOTHING_COUNTED: CountedTokens = {
+  inputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+};
 
 function groupsAfter(account: AccountRow, hold: HoldRow, record: CountedTokens, nowMs: number): AccountRow['groups'] {
   const before = groupRates(account, hold.group);

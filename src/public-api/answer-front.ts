@@ -14,7 +14,7 @@ import {
   translateForm,
   withClientPaths,
 } from '../fronts/fronts.ts';
-import type { ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
+import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { FormLimits } from '../http/http.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
@@ -63,10 +63,10 @@ async function count(exchange: Exchange, front: Front, operation: Operation): Pr
 }
 
 /** Plans a request of a batch, of whatever protocol its path is. */
-export async function planFront(
+export async function planFront<Plan>(
   exchange: Exchange,
-  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
-): Promise<ItemPlan> {
+  plan: (clientRequest: ClientRequest) => Promise<Plan>,
+): Promise<Plan> {
   const front = findFront(exchange.path, exchange);
   exchange.front = front;
   if (front === null) return plan(exchange.open());

@@ -1,7 +1,7 @@
 // Requests of batches: they take the path of any other request, without a socket.
 
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { BatchItem, ClientRequest, ItemPlan } from '../gateway/gateway.ts';
+import type { BatchItem, ClientRequest } from '../gateway/gateway.ts';
 import type { Connection } from '../http/http.ts';
 import { answerCall, refuse, respond } from './answer-call.ts';
 import { planFront } from './answer-front.ts';
@@ -47,12 +47,12 @@ export async function sendItem(
 }
 
 /** Plans what a request may cost, without sending it. Throws what it would be refused for before its admission. */
-export async function planItemOf(
+export async function planItemOf<Plan>(
   dependencies: PublicDependencies,
-  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
+  plan: (clientRequest: ClientRequest) => Promise<Plan>,
   request: ItemRequest,
   item: BatchItem,
-): Promise<ItemPlan> {
+): Promise<Plan> {
   const exchange = exchangeOf(dependencies, request, item);
   try {
     return await planFront(exchange, plan);

@@ -35,6 +35,7 @@ const SPANS = dropTables('rolled_spans', 'key_weeks', 'key_four_weeks');
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(35, dropTables('batch_parts')),
   {
     version: 34,
     sqlite: `DROP TRIGGER day_taken_out; DROP TRIGGER day_rolled_up; ${SPANS}

@@ -16,6 +16,7 @@ import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
 import { requestTranscription } from '../transcription.ts';
+import { fileBatches } from './batches.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
@@ -41,6 +42,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
   const profileOf = ({ provider, upstreamModel }: Attempt) => choose(provider.baseUrl, upstreamModel);
   return apiProvider(kind, api, {
     thinksByDefault,
+    batches: fileBatches(api),
     ignores: (attempt) => ignoredFields(attempt, profileOf(attempt)),
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 

@@ -21,6 +21,8 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     project: null,
     residency: null,
     passthrough: null,
+    batches: false,
+    batchCostMillionths: 1_000_000n,
   };
   return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }

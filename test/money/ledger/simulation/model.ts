@@ -147,7 +147,11 @@ function whoOf(model: Model, { accounts: ids, payer, key, person }: ModelChain):
 }
 
 /** `done`: the reserve of work that was done already, and what it let go of. */
-function admit(model: Model, operation: Of<'admit'>, done: { chain: ModelChain; least: number } | null = null): Expected {
+function admit(
+  model: Model,
+  operation: Of<'admit'>,
+  done: { chain: ModelChain; least: number } | null = null,
+): Expected {
   const lease = model.leases.get(operation.owner.node);
   if (lease?.epoch !== operation.owner.epoch) return { ok: false, reason: 'not_owner' };
   const caller = done === null ? findCaller(model, operation) : { who: whoOf(model, done.chain) };
