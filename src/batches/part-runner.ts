@@ -2,8 +2,8 @@
 // is looked for there if its creation was cut off. Its requests become messages when their answers are there: each is admitted from the
 // reserve, billed and told once, like a request that this service sends.
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { parseWholeNumber } from '../base/checked-number.ts';
+import { pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -284,8 +284,10 @@ export class PartRunner {
   async #pause(ms: number): Promise<void> {
     const wasOver = this.#context.isOver();
     const untilMs = performance.now() + Math.min(bounds.batchPartPollMsMax, Math.max(bounds.batchesPollMs, ms));
-    while (performance.now() < untilMs && this.#context.isOver() === wasOver)
-      await wait(bounds.batchesPollMs, undefined, { ref: false, signal: this.#context.signal });
+    while (performance.now() < untilMs && this.#context.isOver() === wasOver) {
+      await pause(bounds.batchesPollMs);
+      this.#context.signal.throwIfAborted();
+    }
   }
 
   /** Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file. */
