@@ -73,6 +73,8 @@ export interface BatchPart {
   places: string;
   requests: number;
   createdAtMs: number;
+  /** Has all requests of the batch, and is no file of the client, who may delete it: without its request, an answer could not be billed. */
+  requestsFileId: number;
 }
 
 export interface BatchPage {

@@ -51,7 +51,10 @@ export interface PartContext {
   signal: AbortSignal;
   /** It was canceled, or has expired. */
   isOver(): boolean;
-  requests(): AsyncGenerator<string>;
+  /** `fileId`: of a part; absent: the client's own. */
+  requests(fileId?: number): AsyncGenerator<string>;
+  /** A file with the requests that stays until the batch has ended. */
+  keepRequests(): Promise<number>;
   /** Resolves when the answer is billed and stored, or is to be sent again by this service. */
   take(position: number, line: string, part: BatchPart, answer: Answer): Promise<void>;
 }
@@ -74,6 +77,11 @@ export class PartRunner {
   constructor(parts: PartParts, context: PartContext) {
     this.#parts = parts;
     this.#context = context;
+  }
+
+  /** Files that no client has: what the batch leaves when it has ended. */
+  get files(): number[] {
+    return [...new Set(this.#known.map(({ requestsFileId }) => requestsFileId))];
   }
 
   /** Whether a provider has the request. */
@@ -155,7 +163,8 @@ export class PartRunner {
     const { provider, upstreamModel, credential, url, betas } = prepared;
     const target = { provider, upstreamModel, credential, url, betas };
     const number = (this.#known.at(-1)?.part ?? -1) + 1;
-    const times = { requests: places.length, createdAtMs: this.#parts.nowMs() };
+    const requestsFileId = this.#known[0]?.requestsFileId ?? (await this.#context.keepRequests());
+    const times = { requests: places.length, createdAtMs: this.#parts.nowMs(), requestsFileId };
     const part: BatchPart = {
       part: number,
       status: 'sending',
@@ -328,7 +337,7 @@ export class PartRunner {
     let failure: unknown = null;
     let answers = new Map<number, Answer>();
     let position = -1;
-    for await (const line of this.#context.requests()) {
+    for await (const line of this.#context.requests(part.requestsFileId)) {
       position++;
       if (position % PLACES_PER_FILE === 0) answers = await readAnswers(files.get(position / PLACES_PER_FILE));
       const answer = answers.get(position);

@@ -175,7 +175,8 @@ class BatchRun {
       batch: () => this.#batch,
       signal: this.#stopping.signal,
       isOver: () => this.#isOver(),
-      requests: () => this.#readRequests(),
+      requests: (fileId) => this.#readRequests(fileId),
+      keepRequests: () => this.#keepRequests(),
       take: (position, line, { provider, upstreamModel, credential }, answer) =>
         this.#take(position, line, { provider, upstreamModel, credential, ...answer }),
     });
@@ -246,9 +247,9 @@ class BatchRun {
   }
 
   /** Nothing if the client has deleted the file, and no more than can be decrypted: what was not sent is canceled. */
-  async *#readRequests(): AsyncGenerator<string> {
+  async *#readRequests(fileId = this.#batch.inputFileId): AsyncGenerator<string> {
     const { files, requestBytesMax, onFailure } = this.#parts;
-    const input = await files.findOwn(this.#batch.inputFileId);
+    const input = await files.findOwn(fileId);
     if (input === null) return;
     try {
       yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
@@ -374,8 +375,23 @@ class BatchRun {
         for (const id of [outputFileId, errorFileId]) if (id !== null) await files.delete({ id });
       throw failure;
     }
-    if (form === 'messages') await files.delete({ id: batch.inputFileId }).catch(() => {}); // the sweep tries again
+    const own = [...(form === 'messages' ? [batch.inputFileId] : []), ...this.#atProviders.files];
+    for (const id of new Set(own)) await files.delete({ id }).catch(() => {}); // the sweep tries again
     this.#parts.onEnded(ended);
+  }
+
+  async #keepRequests(): Promise<number> {
+    const { files, spool, nowMs } = this.#parts;
+    const { form, inputFileId, accountId, companyId, keyId, createdAtMs } = this.#batch;
+    const input = form === 'messages' ? null : await files.findOwn(inputFileId);
+    if (input === null) return inputFileId;
+    await using copy = await spool.create(companyId);
+    for await (const piece of await files.read(input)) await copy.write(piece);
+    await copy.finish();
+    const owner = { accountId, companyId, keyId, onlyKeyId: keyId, name: input.name, mediaType: input.mediaType };
+    const times = { nowMs: nowMs(), expiresAtMs: createdAtMs + bounds.batchInputLifeMs };
+    const made = await files.create({ ...owner, ...times, purpose: 'batch_requests', isResult: true }, copy);
+    return made.id;
   }
 
   async #keepFile(

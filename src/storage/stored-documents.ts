@@ -376,6 +376,7 @@ const batchPart = object<PartDocument>({
   places: text,
   requests: whole,
   createdAtMs: whole,
+  requestsFileId: whole,
 });
 
 type TargetOf<Kind extends ExportTarget['kind']> = Extract<ExportTarget, { kind: Kind }>;

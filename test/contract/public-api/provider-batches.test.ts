@@ -249,6 +249,26 @@ test('OpenAI’s form and its other endpoints go to batches of their provider, t
   ]);
 });
 
+test('a file that its client deletes while a provider works is billed all the same', async () => {
+  const caller = await turnpike.makeKey({ credit: '10.00' });
+  const client = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: caller.secret, maxRetries: 0 });
+  const body = { model: 'gpt', max_tokens: 64, messages: [{ role: 'user', content: 'one' }] };
+  const text = JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/chat/completions', body });
+  const input = await client.files.create({ purpose: 'batch', file: new File([text], 'batch.jsonl') });
+  const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const made = await client.batches.create(asked);
+  await untilGiven();
+  await client.files.delete(input.id);
+  provider.letGo();
+  const batch = await until(
+    () => client.batches.retrieve(made.id),
+    ({ status }) => status === 'completed',
+  );
+  expect(batch.request_counts).toMatchObject({ completed: 1 });
+  const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
+  expect({ balance, held }).toEqual({ balance: balanceAfter(1), held: '0' });
+});
+
 test('results of another batch, repeated results and results without a request are not taken', async () => {
   provider.answer = () => ({ status: 200, body: GOOD.anthropic });
   provider.onCreate = (batch) => {
