@@ -64,7 +64,7 @@ export interface BatchPart {
   provider: string;
   upstreamModel: string;
   credential: string | null;
-  /** Of the calls that it is made of. */
+  /** The address and the betas of its calls. */
   url: string;
   betas: string | null;
   /** The provider's id; null while it is not known. */

@@ -45,7 +45,7 @@ export interface PartParts {
   onPartFailure(batch: Batch, part: BatchPart, failure: unknown): void;
 }
 
-/** What a run of a batch gives to its parts. */
+/** The run of a batch, as its parts see it. */
 export interface PartContext {
   batch(): Batch;
   signal: AbortSignal;

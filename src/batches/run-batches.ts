@@ -206,7 +206,7 @@ class BatchRun {
     await this.#finish();
   }
 
-  /** What providers had, and did not answer. */
+  /** Sends what providers had, and did not answer. */
   async #sendRest(): Promise<void> {
     const done = await this.#readDone();
     await this.#sendAll((position) => done.has(position));

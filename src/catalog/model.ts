@@ -147,7 +147,7 @@ export interface ProviderSettings {
   passthrough: Passthrough | null;
   /** Requests of batches are sent as batches of the provider. */
   batches: boolean;
-  /** What the provider charges for those, in millionths of its usual charge. */
+  /** The provider's charge for those, in millionths of its usual charge. */
   batchCostMillionths: bigint;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];

@@ -27,7 +27,7 @@ export interface BatchItem {
   claim: string;
   /** The request id of the reserve that its hold is taken from; null: none for this group. */
   reserveOf(group: string): string | null;
-  /** What a provider did of it in a batch of its own; null: it is to be sent. */
+  /** Work that a provider did in a batch of its own; null: the request is to be sent. */
   done: DoneWork | null;
 }
 

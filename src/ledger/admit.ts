@@ -55,7 +55,7 @@ import { assertAmount } from './usage-record.ts';
 /** The payers, and their drained rates, which are changed once the decision is made. */
 interface Meters {
   payers: Payers;
-  /** Of work that was done already, at least what the reserve let go of it is held; null: it is to be done, if everything allows it. */
+  /** The least to hold for work that was done already: what its reserve let go; null: it is to be done, if everything allows it. */
   doneFor: Nano | null;
   /** Rates of each account in the group that sells the model. */
   rates: readonly RateMeters[];

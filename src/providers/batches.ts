@@ -31,7 +31,7 @@ export interface BatchResult {
 
 /** All reject with ProviderFault. */
 export interface ProviderBatches {
-  /** Of one batch. */
+  /** The most that one batch may have. */
   limits: { requests: number; bytes: number };
   /** The line of a request; null: this call has no batches. */
   line(id: string, call: BatchedCall): string | null;

@@ -11,29 +11,12 @@ export interface GivenBatch {
   dialect: 'anthropic' | 'openai' | 'gemini';
   ref: string;
   name: string;
-  headers: Headers;
   requests: { id: string; url: string; body: Json }[];
-  status: 'running' | 'canceling' | 'ended';
+  status: 'running' | 'ended';
   results: { id: string; answer: BatchAnswer }[];
 }
 
-export interface BatchProvider extends AsyncDisposable {
-  url: string;
-  batches: GivenBatch[];
-  /** Requests outside of batches. */
-  direct: Json[];
-  /** Files that exist. */
-  files: Map<string, string>;
-  /** Paths of batches and files that were removed. */
-  removed: string[];
-  /** Before an answer to a creation; what it throws is an answer. */
-  onCreate: (batch: GivenBatch) => void | Promise<void>;
-  /** The answer to a request. null: it was not executed. */
-  answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer;
-  /** Ends batches that run, now and later. */
-  letGo(): void;
-  reset(): void;
-}
+export type BatchProvider = FakeBatches;
 
 const CHAT = {
   id: 'chatcmpl-1',
@@ -61,201 +44,198 @@ export const REFUSED: Readonly<Record<GivenBatch['dialect'], BatchAnswer>> = {
   gemini: { status: 400, body: {} },
 };
 
-export function startBatchProvider(): BatchProvider {
-  const state = { isLetGo: false, made: 0 };
-  const inputs = new Map<string, string>();
-  const provider: Omit<BatchProvider, 'url' | typeof Symbol.asyncDispose> = {
-    batches: [],
-    direct: [],
-    files: new Map(),
-    removed: [],
-    onCreate: () => {},
-    answer: (dialect) => ({ status: 200, body: GOOD[dialect] }),
-    letGo() {
-      state.isLetGo = true;
-      for (const batch of provider.batches) end(batch);
-    },
-    reset() {
-      state.isLetGo = false;
-      provider.batches.length = 0;
-      provider.direct.length = 0;
-      provider.removed.length = 0;
-      provider.onCreate = () => {};
-      provider.answer = (dialect) => ({ status: 200, body: GOOD[dialect] });
-    },
-  };
+/** Its port is open until it is disposed. */
+class FakeBatches implements AsyncDisposable {
+  readonly url: string;
+  readonly batches: GivenBatch[] = [];
+  /** Requests outside of batches. */
+  readonly direct: Json[] = [];
+  /** Contents of files that exist, by their ids. */
+  readonly files = new Map<string, string>();
+  /** Ids of batches and files that were removed. */
+  readonly removed: string[] = [];
+  /** Called before the answer to a creation; a response that it throws is the answer. */
+  onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
+  /** The answer to a request. null: it was not executed. */
+  answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
+  readonly #server: Bun.Server<undefined>;
+  readonly #inputs = new Map<string, string>();
+  #isLetGo = false;
+  #made = 0;
 
-  function end(batch: GivenBatch): void {
-    if (batch.status === 'ended') return;
-    batch.status = 'ended';
-    const { dialect } = batch;
-    batch.results = batch.requests
-      .map(({ id, body }) => ({ id, answer: provider.answer(dialect, body, id) }))
-      .reverse();
+  constructor() {
+    const fetch = (request: Request) =>
+      this.#handle(request).catch((thrown) => {
+        if (thrown instanceof Response) return thrown;
+        throw thrown;
+      });
+    this.#server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
+    this.url = `http://127.0.0.1:${this.#server.port}`;
   }
 
-  async function add(given: Pick<GivenBatch, 'dialect' | 'name' | 'headers' | 'requests'>): Promise<GivenBatch> {
-    const batch: GivenBatch = {
-      ...given,
-      ref: `${REFS[given.dialect]}${++state.made}`,
-      status: 'running',
-      results: [],
-    };
-    await provider.onCreate(batch);
-    provider.batches.push(batch);
-    if (state.isLetGo) end(batch);
-    return batch;
+  /** Ends batches that run, now and later. */
+  letGo(): void {
+    this.#isLetGo = true;
+    for (const batch of this.batches) this.#end(batch);
   }
 
-  const find = (ref: string) => provider.batches.find((batch) => batch.ref === ref);
+  reset(): void {
+    this.#isLetGo = false;
+    for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
+    this.onCreate = () => {};
+    this.answer = answerWell;
+  }
 
-  async function anthropic(request: Request, [ref, what]: string[]): Promise<Response> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server.stop(true);
+  }
+
+  async #handle(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
+    if (pathname.startsWith('/v1/messages/batches')) return this.#anthropic(request, after('/v1/messages/batches'));
+    if (pathname.startsWith('/v1/batches')) return this.#openAi(request, after('/v1/batches'));
+    if (pathname.startsWith('/v1/files')) return this.#openAiFiles(request, after('/v1/files'));
+    if (pathname.includes('/batches') || pathname.endsWith(':batchGenerateContent'))
+      return this.#gemini(request, pathname);
+    this.direct.push((await request.json()) as Json);
+    return Response.json(
+      GOOD[pathname === '/v1/messages' ? 'anthropic' : pathname.startsWith('/v1/') ? 'openai' : 'gemini'],
+    );
+  }
+
+  async #anthropic(request: Request, [ref, what]: string[]): Promise<Response> {
     if (ref === undefined && request.method === 'POST') {
       const body = (await request.json()) as { requests: { custom_id: string; params: Json }[] };
       const requests = body.requests.map(({ custom_id: id, params }) => ({ id, url: '/v1/messages', body: params }));
-      return Response.json(
-        showMessages(await add({ dialect: 'anthropic', name: '', headers: request.headers, requests })),
-      );
+      return Response.json(showMessages(await this.#add({ dialect: 'anthropic', name: '', requests })));
     }
-    if (ref === undefined)
-      return Response.json({
-        data: provider.batches.filter(({ dialect }) => dialect === 'anthropic').map(showMessages),
-      });
-    const batch = find(ref);
-    if (batch === undefined) return missing();
-    if (what === 'cancel') end(batch);
+    if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
+    const batch = this.#find(ref);
+    if (what === 'cancel') this.#end(batch);
     if (what === 'results')
       return lines(batch.results.map(({ id, answer }) => ({ custom_id: id, result: resultOf(answer) })));
-    if (request.method === 'DELETE') return remove(batch);
-    return Response.json(showMessages(batch));
+    return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
   }
 
-  function remove(batch: GivenBatch): Response {
-    provider.removed.push(batch.ref);
-    provider.batches.splice(provider.batches.indexOf(batch), 1);
-    return Response.json({ deleted: true });
-  }
-
-  async function openAiFiles(request: Request, [id]: string[]): Promise<Response> {
+  async #openAiFiles(request: Request, [id]: string[]): Promise<Response> {
     if (id === undefined) {
       const file = (await request.formData()).get('file') as File;
-      const name = `file-${++state.made}`;
-      provider.files.set(name, await file.text());
+      const name = `file-${++this.#made}`;
+      this.files.set(name, await file.text());
       return Response.json({ id: name });
     }
-    const content = provider.files.get(id);
-    if (content === undefined) return missing();
+    const content = this.files.get(id);
+    if (content === undefined) throw missing();
     if (request.method !== 'DELETE') return new Response(content);
-    provider.files.delete(id);
-    provider.removed.push(id);
+    this.files.delete(id);
+    this.removed.push(id);
     return Response.json({ deleted: true });
   }
 
-  async function openAi(request: Request, [ref, what]: string[]): Promise<Response> {
+  async #openAi(request: Request, [ref, what]: string[]): Promise<Response> {
     if (ref === undefined && request.method === 'POST') {
-      const body = (await request.json()) as { input_file_id: string; endpoint: string; metadata: Json };
-      const text = provider.files.get(body.input_file_id) ?? '';
+      const body = (await request.json()) as { input_file_id: string; metadata: Json };
+      const text = this.files.get(body.input_file_id) ?? '';
       const parsed = text.split('\n').map((line) => JSON.parse(line) as { custom_id: string; url: string; body: Json });
       const requests = parsed.map(({ custom_id: id, url, body: one }) => ({ id, url, body: one }));
-      const name = String(body.metadata['turnpike_batch']);
-      const batch = await add({ dialect: 'openai', name, headers: request.headers, requests });
-      inputs.set(batch.ref, body.input_file_id);
-      return Response.json(showFile(batch));
+      const batch = await this.#add({ dialect: 'openai', name: String(body.metadata['turnpike_batch']), requests });
+      this.#inputs.set(batch.ref, body.input_file_id);
+      return Response.json(this.#showFile(batch));
     }
-    if (ref === undefined)
-      return Response.json({ data: provider.batches.filter(({ dialect }) => dialect === 'openai').map(showFile) });
-    const batch = find(ref);
-    if (batch === undefined) return missing();
-    if (what === 'cancel') end(batch);
-    return Response.json(showFile(batch));
+    if (ref === undefined) return Response.json({ data: this.#of('openai').map((batch) => this.#showFile(batch)) });
+    const batch = this.#find(ref);
+    if (what === 'cancel') this.#end(batch);
+    return Response.json(this.#showFile(batch));
   }
 
-  function showFile(batch: GivenBatch): Json {
-    const { ref: id, status, name, results } = batch;
-    if (status === 'ended' && !provider.removed.includes(`out-${id}`)) {
+  #showFile({ ref: id, status: state, name, results }: GivenBatch): Json {
+    const status = { running: 'in_progress', ended: 'completed' }[state];
+    const shown = { id, status, metadata: { turnpike_batch: name }, input_file_id: this.#inputs.get(id) };
+    if (state === 'running') return shown;
+    const [output, errors] = [`out-${id}`, `err-${id}`];
+    if (!this.removed.includes(output)) {
       const rows = results.map(({ id: custom_id, answer }) => ({
         custom_id,
         response: answer && { status_code: answer.status, request_id: 'r', body: answer.body },
         error: answer === null ? { code: 'batch_expired' } : null,
       }));
-      const isGood = (row: (typeof rows)[number]) => row.response?.status_code === 200;
-      provider.files.set(
-        `out-${id}`,
+      const textOf = (isGood: boolean) =>
         rows
-          .filter(isGood)
+          .filter(({ response }) => (response?.status_code === 200) === isGood)
           .map((row) => JSON.stringify(row))
-          .join('\n'),
-      );
-      provider.files.set(
-        `err-${id}`,
-        rows
-          .filter((row) => !isGood(row))
-          .map((row) => JSON.stringify(row))
-          .join('\n'),
-      );
+          .join('\n');
+      this.files.set(output, textOf(true));
+      this.files.set(errors, textOf(false));
     }
-    const files = status === 'ended' ? { output_file_id: `out-${id}`, error_file_id: `err-${id}` } : {};
-    return {
-      id,
-      status: { running: 'in_progress', canceling: 'cancelling', ended: 'completed' }[status],
-      metadata: { turnpike_batch: name },
-      input_file_id: inputs.get(id),
-      ...files,
-    };
+    return { ...shown, output_file_id: output, error_file_id: errors };
   }
 
-  async function gemini(request: Request, path: string): Promise<Response> {
+  async #gemini(request: Request, path: string): Promise<Response> {
     if (path.endsWith(':batchGenerateContent')) {
-      type Inline = { request: Json; metadata: { key: string } };
-      const { batch } = (await request.json()) as {
-        batch: { displayName: string; inputConfig: { requests: { requests: Inline[] } } };
-      };
-      const requests = batch.inputConfig.requests.requests.map((one) => ({
-        id: one.metadata.key,
+      const { batch: asked } = (await request.json()) as { batch: ContentBatch };
+      const requests = asked.inputConfig.requests.requests.map(({ request: body, metadata }) => ({
+        id: metadata.key,
         url: path,
-        body: one.request,
+        body,
       }));
-      return Response.json(
-        showContent(await add({ dialect: 'gemini', name: batch.displayName, headers: request.headers, requests })),
-      );
+      return Response.json(showContent(await this.#add({ dialect: 'gemini', name: asked.displayName, requests })));
     }
     const [ref = '', action] = path.replace(/^.*\/(batches)/, '$1').split(':');
-    if (ref === 'batches')
-      return Response.json({
-        operations: provider.batches.filter(({ dialect }) => dialect === 'gemini').map(showContent),
-      });
-    const batch = find(ref);
-    if (batch === undefined) return missing();
-    if (action === 'cancel') end(batch);
-    return request.method === 'DELETE' ? remove(batch) : Response.json(showContent(batch));
+    if (ref === 'batches') return Response.json({ operations: this.#of('gemini').map(showContent) });
+    const batch = this.#find(ref);
+    if (action === 'cancel') this.#end(batch);
+    return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
   }
 
-  async function handle(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
-    const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
-    if (pathname.startsWith('/v1/messages/batches')) return anthropic(request, after('/v1/messages/batches'));
-    if (pathname.startsWith('/v1/batches')) return openAi(request, after('/v1/batches'));
-    if (pathname.startsWith('/v1/files')) {
-      const [id] = after('/v1/files');
-      return openAiFiles(request, id === undefined ? [] : [id]);
-    }
-    if (pathname.includes('/batches') || pathname.endsWith(':batchGenerateContent')) return gemini(request, pathname);
-    const body = (await request.json()) as Json;
-    provider.direct.push(body);
-    const dialect = pathname === '/v1/messages' ? 'anthropic' : pathname.startsWith('/v1/') ? 'openai' : 'gemini';
-    return Response.json(GOOD[dialect]);
+  async #add(given: Pick<GivenBatch, 'dialect' | 'name' | 'requests'>): Promise<GivenBatch> {
+    const batch: GivenBatch = {
+      ...given,
+      ref: `${REFS[given.dialect]}${++this.#made}`,
+      status: 'running',
+      results: [],
+    };
+    await this.onCreate(batch);
+    this.batches.push(batch);
+    if (this.#isLetGo) this.#end(batch);
+    return batch;
   }
 
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: (request) =>
-      handle(request).catch((thrown) => (thrown instanceof Response ? thrown : Promise.reject(thrown))),
-  });
-  return Object.assign(provider, {
-    url: `http://127.0.0.1:${server.port}`,
-    [Symbol.asyncDispose]: () => server.stop(true),
-  });
+  #end(batch: GivenBatch): void {
+    if (batch.status === 'ended') return;
+    batch.status = 'ended';
+    const { dialect, requests } = batch;
+    batch.results = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
+  }
+
+  #of(dialect: GivenBatch['dialect']): GivenBatch[] {
+    return this.batches.filter((batch) => batch.dialect === dialect);
+  }
+
+  #find(ref: string): GivenBatch {
+    const batch = this.batches.find((one) => one.ref === ref);
+    if (batch === undefined) throw missing();
+    return batch;
+  }
+
+  #remove(batch: GivenBatch): Response {
+    this.removed.push(batch.ref);
+    this.batches.splice(this.batches.indexOf(batch), 1);
+    return Response.json({ deleted: true });
+  }
+}
+
+export function startBatchProvider(): BatchProvider {
+  return new FakeBatches();
+}
+
+interface ContentBatch {
+  displayName: string;
+  inputConfig: { requests: { requests: { request: Json; metadata: { key: string } }[] } };
+}
+
+function answerWell(dialect: GivenBatch['dialect']): BatchAnswer {
+  return { status: 200, body: GOOD[dialect] };
 }
 
 const REFS = { anthropic: 'msgbatch_upstream', openai: 'batch_upstream', gemini: 'batches/upstream' };

@@ -1,5 +1,6 @@
 // Message Batches. https://platform.claude.com/docs/en/api/messages/batches/create (2026-11-30)
 
+import { isWholeNumber } from '../../base/checked-number.ts';
 import { jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
   type BatchResult,
@@ -43,7 +44,7 @@ export function messageBatches(api: Api): ProviderBatches {
     async find(batch, known, signal) {
       const { data } = await readForBatch(api, batch, urlOf(batch, `?limit=${LISTED}`), { signal });
       for (const one of jsonObjects(data)) {
-        const counts = Object.values(objectOf(one['request_counts'])).filter((count) => typeof count === 'number');
+        const counts = Object.values(objectOf(one['request_counts'])).filter(isWholeNumber);
         const requests = counts.reduce((sum, count) => sum + count, 0);
         if (requests === batch.requests && !known.includes(textOf(one['id']))) return requireId(one);
       }

@@ -1,5 +1,6 @@
 // Batches of generateContent, with their requests and results in the calls. https://ai.google.dev/gemini-api/docs/batch-api (2026-11-30)
 
+import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
   type BatchResult,
@@ -63,7 +64,7 @@ export function contentBatches(api: Api): ProviderBatches {
 function answerOf({ response, error }: JsonObject): BatchResult['answer'] {
   if (response !== undefined) return { status: 200, body: JSON.stringify(response) };
   const { code, message } = objectOf(error);
-  if (typeof code !== 'number') return null;
+  if (!isWholeNumber(code)) return null;
   const status = STATUSES.get(code) ?? (code >= 400 && code <= 599 ? code : 500);
   return { status, body: JSON.stringify({ error: { code: status, message: message ?? '' } }) };
 }

@@ -13,7 +13,7 @@ import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
-import { fileBatches } from '../openai/batches.ts';
+import { fileBatches } from '../openai/openai.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';

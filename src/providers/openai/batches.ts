@@ -1,5 +1,6 @@
 // Batches of files. https://developers.openai.com/api/reference/resources/batches (2026-11-30)
 
+import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
   type BatchResult,
@@ -84,5 +85,5 @@ function pathOf(url: string): string {
 
 function answerOf(response: JsonValue): BatchResult['answer'] {
   const { status_code: status, body } = objectOf(response);
-  return typeof status === 'number' && status >= 200 && status <= 599 ? { status, body: JSON.stringify(body) } : null;
+  return isWholeNumber(status) && status >= 200 && status <= 599 ? { status, body: JSON.stringify(body) } : null;
 }

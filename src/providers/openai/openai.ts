@@ -23,6 +23,8 @@ import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 import { completionUrl, convertCompletion, isMissing } from './text-completion.ts';
 
+export { fileBatches } from './batches.ts';
+
 const CHAT_PATH = '/chat/completions';
 
 export { azureProfile } from './profile.ts';
