@@ -225,7 +225,8 @@ export async function prepareItem(gateway: Gateway, clientRequest: ClientRequest
   const { catalog, request, offer, plan } = await readMessage(gateway, clientRequest, caller);
   const { targets } = findTargets(gateway, catalog, { account: caller.account.id, key: caller.key.id, offer, request });
   const [target] = targets;
-  if (target?.settings.batches !== true || offer.tier !== undefined) return null;
+  const hasSound = plan.sound !== null || plan.firstCase.speaks === true;
+  if (target?.settings.batches !== true || offer.tier !== undefined || hasSound) return null;
   const call = await captureCall(gateway, { request, clientRequest, maxTokens: plan.maxTokens }, target);
   if (call === null) return null;
   const { route, credential } = target;
@@ -523,6 +524,7 @@ function resolveOffer(
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
+  if (features.sound !== null || features.speaks) request.hasSound = true;
   if (request.units !== undefined) request.units = requireUnits(own, request.units, request.unbounded);
   const inTier = offerInTier(gateway, catalog, own, features.tier);
   const offer = clientRequest.item === null ? inTier : offerInBatch(inTier, catalog.settings);

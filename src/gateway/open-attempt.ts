@@ -7,9 +7,11 @@ import { imageRate, MESSAGES_KIND } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
 import {
+  type Attempt,
   type ByteReply,
   type Exchange,
   type OtherReply,
+  type Provider,
   ProviderFault,
   type ProviderReply,
   sendFor,
@@ -18,9 +20,11 @@ import {
 import {
   type CacheLifetime,
   type CountedUsage,
+  joinSound,
   type MadeCounts,
   MessageCounter,
   NOTHING_COUNTED,
+  splitSound,
 } from '../usage/usage.ts';
 import { type MessageRequest, type StreamEvent, servesOf, type TokenCounts, type Units } from '../wire/wire.ts';
 import type { DoneWork, WholeAnswer } from './client-request.ts';
@@ -29,7 +33,7 @@ import type { Gateway } from './dependencies.ts';
 import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
-import type { AdmittedRequest } from './plan-message.ts';
+import type { AdmittedRequest, MessagePlan } from './plan-message.ts';
 import { makeAttempt, providerOfKind, sortExtraFields } from './provider-request.ts';
 import type { Permit, Target } from './route-health.ts';
 import type { SilenceWatch } from './silence-watch.ts';
@@ -164,6 +168,7 @@ export class OpenAttempt {
     if (done !== null) sent.exchange = answerOf(done);
     this.#watch.beginAttempt();
     const use = servesOf(request.protocol);
+    if (use === 'messages') requireSound(sent, provider, this.admitted.plan);
     const reply = await (use === 'messages' ? provider.submit(sent) : sendFor(use, provider, sent));
     this.#upstreamRequestId = reply.upstreamRequestId;
     if ((reply.form === 'stream') === isStream) return reply;
@@ -293,16 +298,20 @@ export class OpenAttempt {
     return withOutputCount(events, this.#countsSoFar().output);
   }
 
+  /** As a client sees them: tokens of sound are among the others. */
   #countsSoFar(): TokenCounts {
     const { admitted } = this;
-    if (this.#made === null) return this.estimate().counts;
-    return billMessage({ attempt: this, admitted, coveredTokens: null, ending: 'answered' }, this.#made).counts;
+    if (this.#made === null) return joinSound(this.estimate().counts);
+    const billed = billMessage({ attempt: this, admitted, coveredTokens: null, ending: 'answered' }, this.#made);
+    return joinSound(billed.counts);
   }
 
   /** Estimates of what was not reported, made without waiting. */
   estimate(): CountedUsage {
     const { plan, maxTokens } = this.admitted;
-    return this.#counter.estimate({ inputEstimate: plan.inputEstimate, outputTokensMax: maxTokens });
+    const { inputEstimate, firstCase } = plan;
+    const usage = this.#counter.estimate({ inputEstimate, outputTokensMax: maxTokens });
+    return { ...usage, counts: splitSound(usage.counts, firstCase, this.#counter.reportedSound()) };
   }
 
   /** For the usage record: the time until it began to answer, or failed. */
@@ -360,6 +369,25 @@ export class OpenAttempt {
 function answerOf({ status, body }: DoneWork): Exchange {
   return async () => new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }
+
+/** Throws ProviderFault (rejected) for sound, in the request or asked for, at a provider that has none. */
+function requireSound(
+  { upstreamModel, protocol }: Attempt,
+  provider: Provider,
+  { sound, firstCase }: MessagePlan,
+): void {
+  const { speaks = false } = firstCase;
+  if (sound === null && !speaks) return;
+  const has = provider.sound?.(upstreamModel, protocol ?? null) ?? NO_SOUND;
+  const refuse = (path: string, words: string) => {
+    const facts = { status: 400, errorType: 'invalid_request_error', isUnsupported: true };
+    throw new ProviderFault('rejected', `${path}: the provider of this model ${words}`, facts);
+  };
+  if (sound !== null && !has.input) refuse(sound, 'takes no sound');
+  if (speaks && !has.output) refuse('audio', 'does not answer in sound');
+}
+
+const NO_SOUND = { input: false, output: false };
 
 async function joinCounts(
   counting: MadeCounts | Promise<MadeCounts>,

@@ -54,7 +54,14 @@ export interface Api {
 interface ApiMethods
   extends Pick<
       Provider,
-      'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier' | 'batches'
+      | 'addedBytesMax'
+      | 'thinksByDefault'
+      | 'ignores'
+      | 'keepsCacheLifetimes'
+      | 'abilities'
+      | 'servesTier'
+      | 'sound'
+      | 'batches'
     >,
     Partial<Pick<Provider, 'countTokens' | 'uses'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
@@ -163,6 +170,8 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     ignores: (attempt) => chosen(attempt).ignores?.(attempt) ?? [],
     keepsCacheLifetimes: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.keepsCacheLifetimes?.(upstreamModel, protocol) ?? false,
+    sound: (upstreamModel, protocol) =>
+      known(upstreamModel, protocol)?.sound?.(upstreamModel, protocol) ?? { input: false, output: false },
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,
     servesTier: (tier, at) => known(at.upstreamModel, at.protocol)?.servesTier?.(tier, at) ?? false,
     probe,
