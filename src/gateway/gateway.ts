@@ -39,6 +39,7 @@ import type { ClientRequest, DoneWork, Reply, TextChange, WholeAnswer } from './
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
+import { inlineAddresses, reachOf } from './inline-addresses.ts';
 import { insertFiles } from './insert-files.ts';
 import { rateHeaders } from './last-levels.ts';
 import { isAllowed, managedSettings, policyOf, requireAllowed } from './managed-settings.ts';
@@ -121,7 +122,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(topOf(caller)); // 3
-    const admissionRequest = await readMessage(gateway, clientRequest, caller); // 4 to 6
+    const admissionRequest = await readMessage(gateway, clientRequest, caller, clientRequest.item?.done == null); // 4 to 6
     ({ caller, catalog } = admissionRequest);
     const { request } = admissionRequest;
     const admitting = admitMessage(gateway, admissionRequest); // 8
@@ -167,30 +168,36 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   }
 }
 
-/** Reads a message, and plans its largest cost. Throws what its reading and its model may be refused for. */
+/** Reads a message, with what is fetched from addresses in it if `isFetched`, and plans its largest cost. Throws what its reading and its model may be refused for. */
 async function readMessage(
   gateway: Gateway,
   clientRequest: ClientRequest,
   identified: Caller,
+  isFetched: boolean,
 ): Promise<AdmissionRequest> {
   const { settings } = gateway.catalog();
   let caller = identified;
   const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
   if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
   const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
-  const request = await clientRequest.parseBody(body, withFiles); // 5
-  const claim = checkIdempotency(clientRequest, request); // 5, before 8
-  const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
+  const asked = await clientRequest.parseBody(body, withFiles); // 5
+  const claim = checkIdempotency(clientRequest, asked); // 5, before 8
+  const listing = findListed(gateway, caller, asked.model, servesOf(asked.protocol)); // 6
   if (listing !== null) await listing;
   const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
-  const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
+  const { offer, terms } = resolveOffer(gateway, catalog, caller, asked, clientRequest); // 6
+  const reach = isFetched ? reachOf(catalog, offer) : 'off';
+  const request =
+    reach === 'off'
+      ? asked
+      : await inlineAddresses(gateway, caller, clientRequest, asked, reach, settings.bodyBytesMax); // 6
   const { name: model } = offer.model;
   const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
   const attribution = attributing instanceof Promise ? await attributing : attributing;
   const measuring = measureFor(request, offer);
   const measure = measuring instanceof Promise ? await measuring : measuring;
   const plan = planMessage(request, offer, terms, measure);
-  if (clientRequest.item !== null) requireBatchable(request, plan);
+  if (clientRequest.item !== null && clientRequest.item.done === null) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 
@@ -204,7 +211,7 @@ export interface ItemPlan {
 /** Plans a request of a batch without admitting it. Throws what it would be refused for before its admission. */
 export async function planItem(gateway: Gateway, clientRequest: ClientRequest): Promise<ItemPlan> {
   const caller = requireCaller(await identify(gateway, clientRequest));
-  const { offer, plan } = await readMessage(gateway, clientRequest, caller);
+  const { offer, plan } = await readMessage(gateway, clientRequest, caller, false);
   return { group: offer.group, amount: plan.amount, model: offer.model.name };
 }
 
@@ -222,7 +229,7 @@ export interface PreparedItem extends BatchedCall {
  */
 export async function prepareItem(gateway: Gateway, clientRequest: ClientRequest): Promise<PreparedItem | null> {
   const caller = requireCaller(await identify(gateway, clientRequest));
-  const { catalog, request, offer, plan } = await readMessage(gateway, clientRequest, caller);
+  const { catalog, request, offer, plan } = await readMessage(gateway, clientRequest, caller, true);
   const { targets } = findTargets(gateway, catalog, { account: caller.account.id, key: caller.key.id, offer, request });
   const [target] = targets;
   const hasSound = plan.sound !== null || plan.firstCase.speaks === true;
