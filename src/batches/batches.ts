@@ -7,6 +7,7 @@ export {
   type BatchPart,
   type BatchStatus,
   type BatchStore,
+  type BegunMessage,
   type ItemCounts,
   type ItemOutcome,
   type ItemResult,

@@ -74,7 +74,7 @@ export type {
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
-export { IdempotencyRecords } from './idempotency-records.ts';
+export { findResponse, IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
 export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';

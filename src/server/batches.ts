@@ -14,7 +14,9 @@ import { TurnpikeError } from '../errors.ts';
 import {
   answerCaller,
   type BatchItem,
+  type ClientRequest,
   type DoneWork,
+  findResponse,
   type Gateway,
   planItem,
   prepareItem,
@@ -22,7 +24,7 @@ import {
 } from '../gateway/gateway.ts';
 import { isStoreUnavailable } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
-import { type PublicDependencies, planItemOf, sendItem } from '../public-api/public-api.ts';
+import { type PublicDependencies, planItemOf, readItemAnswer, sendItem } from '../public-api/public-api.ts';
 import type { Leadership } from './leadership.ts';
 import type { OpenStore } from './open-store.ts';
 
@@ -57,6 +59,12 @@ export function startBatches({
     hasPlaces: () => [...gateway.catalog().providers.values()].some(({ batches }) => batches),
     placeOf: (target) => placeOf(gateway, target),
     prepare: (batch, body) => prepare(gateway, publicApi, batch, body),
+    async findAnswer(batch, body, requestId) {
+      const find = (request: ClientRequest) => findResponse(gateway.answers, request, body, requestId);
+      const item = itemOf(batch, requestId, null);
+      const answer = await readItemAnswer(publicApi, find, requestOf(batch, body), item);
+      return answer === null ? null : { requestId, status: 200, body: answer, failure: null };
+    },
     runningMax: () => gateway.catalog().settings.batchMessagesMax,
     isBusy: () => isBusy(publicApi),
     isLeading: () => (publicApi.isDraining() ? Promise.resolve(false) : leadership.isHeld()),

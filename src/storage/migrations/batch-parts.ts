@@ -1,4 +1,4 @@
-// Version 35: parts of batches that providers run.
+// Version 36: parts of batches that providers run.
 
 import { forBoth } from './migration-part.ts';
 

@@ -26,6 +26,7 @@ import { rolledTotals } from './rolled-totals.ts';
 import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
+import { tagValuesAndSpans } from './tag-values-and-spans.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -244,9 +245,17 @@ const spans: Migration = {
   ...spansOfTotals,
 };
 
+/** Only tables that earlier versions do not read, and triggers that fill them when these roll up a day. */
+const tagValues: Migration = {
+  version: 35,
+  name: 'tag values and spans',
+  leastKnown: 20,
+  ...tagValuesAndSpans,
+};
+
 /** Only a new table. Programs of earlier versions send the requests of these parts themselves, so that a provider may do them twice. */
 const partsOfBatches: Migration = {
-  version: 35,
+  version: 36,
   name: 'parts of batches',
   leastKnown: 20,
   ...batchParts,
@@ -278,6 +287,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   savedViews,
   batches,
   spans,
+  tagValues,
   partsOfBatches,
 ];
 
