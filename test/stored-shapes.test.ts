@@ -98,6 +98,7 @@ const released: Readonly<Record<number, string>> = {
   33: '0a8606086f6adda8',
   34: '112f8325552e4f13',
   35: 'c5a962480376cb31',
+  36: '9d20d1a533fd7012',
 };
 
 test('a migration never changes', () => {

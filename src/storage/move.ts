@@ -61,6 +61,7 @@ export const movedTables = [
   'files',
   'batches',
   'batch_results',
+  'batch_parts',
   'agent_grants',
   'agent_keys',
   'device_codes',

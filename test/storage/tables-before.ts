@@ -44,6 +44,7 @@ const VALUES = dropTables(
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(36, dropTables('batch_parts')),
   {
     version: 35,
     sqlite: `DROP TRIGGER day_rolled_up; ${sqliteTrigger('day_rolled_up', 'INSERT ON rolled_days', `${filled} ${completed}`)}

@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
 import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
@@ -252,6 +253,14 @@ const tagValues: Migration = {
   ...tagValuesAndSpans,
 };
 
+/** Only a new table. Programs of earlier versions send the requests of these parts themselves, so that a provider may do them twice. */
+const partsOfBatches: Migration = {
+  version: 36,
+  name: 'parts of batches',
+  leastKnown: 20,
+  ...batchParts,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -279,6 +288,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   batches,
   spans,
   tagValues,
+  partsOfBatches,
 ];
 
 /** The version that this program creates and uses. */

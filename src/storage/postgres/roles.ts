@@ -22,7 +22,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',
-    'agent_grants answers batch_results batches catalog claims creations deliveries device_codes events files holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
+    'agent_grants answers batch_parts batch_results batches catalog claims creations deliveries device_codes events files holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
       'scim_members scim_users usage_records',
   ],
 ];
