@@ -4,6 +4,7 @@ export {
   type Batch,
   type BatchForm,
   type BatchPage,
+  type BatchPart,
   type BatchStatus,
   type BatchStore,
   type BegunMessage,
@@ -15,5 +16,6 @@ export {
   type ShownBatchPage,
 } from './batch.ts';
 export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';
+export type { PreparedRequest } from './part-runner.ts';
 export { BatchRunner, type RunnerParts, type SentItem } from './run-batches.ts';
 export { RequestSplitter } from './split-requests.ts';
