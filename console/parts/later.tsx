@@ -60,9 +60,15 @@ function Field<Props extends object>({ of: Later, props }: LaterProps<Props>) {
   const shown = Object.fromEntries(Object.entries(sized).filter(([, value]) => value !== undefined));
   return (
     <Suspense fallback={<TextInput {...shown} aria-label={others['aria-label']} disabled />}>
-      <Later {...props} />
+      <Loaded of={Later} props={props} />
     </Suspense>
   );
+}
+
+/** Takes the focus only if no other field was given it meanwhile. */
+function Loaded<Props extends { autoFocus?: boolean }>({ of: Later, props }: LaterProps<Props>) {
+  const [isFree] = useState(() => globalThis.document?.activeElement === document.body);
+  return <Later {...props} {...(props.autoFocus === true && { autoFocus: isFree })} />;
 }
 
 export function Modal(props: ModalProps) {
