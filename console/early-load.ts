@@ -72,12 +72,11 @@ function wait(ms: number): Promise<Response> {
 }
 
 async function drawFirst(path: string, me: Promise<Response>): Promise<void> {
-  const frame = document.querySelector('.early-page');
   const [first = 0] = scripts.first;
   preload(scripts.first);
   try {
     const { showFirst }: typeof import('./first-content.ts') = await import(addressOf(first));
-    if (frame !== null) await showFirst(path, frame, ask, me, scripts.drawn);
+    await showFirst(path, ask, me, scripts.drawn);
   } catch {} // the page draws all of it
 }
 

@@ -76,13 +76,7 @@ const styles = `
 `;
 
 /** Draws the first content of a page into the frame. Resolves once it is seen, or has nothing to wait for. */
-export async function showFirst(
-  address: string,
-  frame: Element,
-  ask: Ask,
-  me: Promise<Response>,
-  drawn: string,
-): Promise<void> {
+export async function showFirst(address: string, ask: Ask, me: Promise<Response>, drawn: string): Promise<void> {
   const patterns = Object.keys(firstPages).filter((pattern) => placesOf(address, pattern) !== null);
   const pattern = (patterns.includes(address) ? address : patterns[0]) ?? ''; // "/keys/new" is no "/keys/$keyId"
   // With filters, the page requests something else.
@@ -92,7 +86,8 @@ export async function showFirst(
   const drawing = page.path === undefined ? fetch(`/console/${firstPageName(pattern, drawn)}`) : null;
   const rows = page.rows === undefined ? null : import('./first-rows.ts');
   const { ok, user } = await readUser(me);
-  if (!ok) return;
+  const frame = document.querySelector('.early-page');
+  if (!ok || frame === null) return;
   const times = rangeOf(range, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS);
   const given = Object.entries(filters).map(([name, value]) => [name, encodeURIComponent(value)]);
   const places = { accountId: user.account?.id ?? '', ...Object.fromEntries(given), ...placesOf(address, pattern) };

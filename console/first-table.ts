@@ -161,7 +161,11 @@ export const firstPages: Readonly<Record<string, FirstPage>> = {
     cells: [['Address', 'address'], status],
   },
   '/device': { title: 'Sign in a coding agent' },
-  '/playground': { title: 'Playground', others: ['/models?limit=1000'], takes: ['model'] },
+  '/playground': {
+    title: 'Playground',
+    others: ['/models?limit=1000&serves=images', '/models?limit=1000&serves=speech'],
+    takes: ['model'],
+  },
   '/models': {
     title: 'Models',
     empty: 'No models yet',
@@ -175,7 +179,7 @@ export const firstPages: Readonly<Record<string, FirstPage>> = {
   },
   '/models/$modelName': {
     title: '$modelName',
-    path: '/models?limit=1000',
+    path: '/models?limit=50&patterns=$modelName',
     rowNamed: '$modelName',
     cells: [
       ['Input', 'price.input', 'money'],
@@ -185,7 +189,7 @@ export const firstPages: Readonly<Record<string, FirstPage>> = {
   '/models/new': { title: 'Create model', takes: ['provider'] },
   '/models/$modelName/edit': {
     title: 'Edit $modelName',
-    path: '/models?limit=1000',
+    path: '/models?limit=50&patterns=$modelName',
     rowNamed: '$modelName',
     cells: [name, ['Display name', 'display_name'], ['Input', 'price.input'], ['Output', 'price.output']],
     others: ['/catalogue'],
@@ -198,7 +202,6 @@ export const firstPages: Readonly<Record<string, FirstPage>> = {
       ['Group', 'name'],
       ['Models', 'models'],
     ],
-    others: ['/models?limit=1000'],
   },
   '/plans': { title: 'Plans', empty: 'No plans yet', path: '/plans?limit=1000', cells: [['Plan', 'title']] },
   '/providers': {

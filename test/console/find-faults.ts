@@ -122,7 +122,8 @@ async function findRawText(page: Page): Promise<string[]> {
     const form =
       /\d{4}-\d\d-\d\dT\d\d:\d\d\S*|\d\.\d+ USD\b|\b1 (?:results|requests|models|keys|rows|codes|routes)\b|\d %/;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const found: string[] = [];
+    const blank = [...document.querySelectorAll('.stat-value')].filter((one) => one.textContent.trim() === '–');
+    const found = blank.map((one) => `a tile without a value: ${one.parentElement?.textContent}`);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       if (node.parentElement?.closest('code, pre, script, style, textarea') !== null) continue;
       const raw = form.exec(node.textContent ?? '')?.[0];

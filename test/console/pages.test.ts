@@ -9,7 +9,16 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledInstallation, SCRIPT, startFilledInstallation } from './fill-installation.ts';
 import { everyLook, findChanges, findOpenFilters, type Look } from './find-faults.ts';
 import { visit } from './open-console.ts';
-import { type FilledService, fillService, pagesOf, type Role, type Stop, visitAs, walkPages } from './walk-pages.ts';
+import {
+  type FilledService,
+  fillPath,
+  fillService,
+  pagesOf,
+  type Role,
+  type Stop,
+  visitAs,
+  walkPages,
+} from './walk-pages.ts';
 
 setDefaultTimeout(600_000);
 
@@ -128,6 +137,20 @@ describe('without data', () => {
     const stops = paths.map((path) => ({ path, looks: [PHONE_DARK], isFollowed: true }));
     expect(await walkPages(visitor, role, stops)).toEqual([]);
   });
+});
+
+/** Advice that only those can follow who may change what it names. */
+const ADVICE = /(?:Create|Invite|Add|Connect|Set up) (?:an?|one|the|your) [^.]+/;
+
+seen('a viewer of empty lists is told to create nothing', async () => {
+  const { turnpike, people, places } = empty;
+  await using visitor = await visitAs(turnpike, people.viewer);
+  const lists = ['/plans', '/codes', '/exports', '/destinations', '/models', '/providers', '/accounts/$accountId'];
+  const stops = lists.map((path) => ({ path: fillPath(path, places), looks: [WIDE_LIGHT], isFollowed: true }));
+  const faults = await walkPages(visitor, 'viewer', stops, async () => {
+    return ADVICE.exec((await visitor.page.locator('main').textContent()) ?? '') ?? [];
+  });
+  expect(faults).toEqual([]);
 });
 
 seen('the pages before sign-in and the error pages are right', async () => {

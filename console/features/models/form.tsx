@@ -69,7 +69,7 @@ function FromList({ form }: { form: UseFormReturnType<ModelFields> }) {
 export function ModelEdit() {
   const { modelName: name } = useParams({ strict: false }) as { modelName: string };
   const catalog = useGet('/catalogue');
-  const models = useList('/models', { query: { limit: 1000 } });
+  const models = useList('/models', { query: { patterns: name } });
   const written = catalog.data?.document.models[name];
   const inForce = models.rows.find((model) => model.name === name);
   return (
