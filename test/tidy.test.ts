@@ -64,7 +64,7 @@ const mayImport: Record<string, readonly string[]> = {
   catalog: domain,
   ledger: domain,
   reports: [...domain, 'ledger'],
-  usage: domain,
+  usage: [...domain, 'sound'],
   providers: [...domain, 'model-facts', 'protocols'],
   bills: [...ground, 'audit', 'secrets', 'wire', 'events', 'catalog', 'ledger', 'reports', 'providers'],
   agents: [...ground, 'audit', 'secrets', 'accounts', 'wire'],

@@ -28,6 +28,11 @@ export function sleep(timers: Timers, ms: number): Promise<void> {
   return new Promise((resolve) => timers.after(ms, resolve));
 }
 
+/** Resolves after `ms`, without keeping the process running. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+}
+
 /** Rejects with `late()` when the promise takes longer than `ms`; its later outcome is ignored. */
 export function within<Value>(timers: Timers, ms: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 // The lines of results, in the form of the API that the batch was made with.
 
 import { formatId } from '../base/ids.ts';
-import type { Batch, ItemOutcome } from './batch.ts';
+import type { Batch } from './batch.ts';
 
 /** The answer to a request of a batch. */
 export interface ItemAnswer {
@@ -28,21 +28,26 @@ export function resultLine(
   return `{"id":${lineId(batch, position)},"custom_id":${custom_id},"response":${response},"error":null}`;
 }
 
-const WHY_UNSENT = {
+const WHY_NO_ANSWER = {
   canceled: ['batch_cancelled', 'The batch was cancelled before this request was sent.'],
   expired: ['batch_expired', 'This request could not be executed before the completion window expired.'],
+  unreadable: ['result_unreadable', 'The stored result of this request can no longer be read.'],
 } as const;
 
-/** The line of a request that was not sent. */
-export function unsentLine(
+/** The line of a request that was not sent, or whose answer is lost. */
+export function noAnswerLine(
   batch: Pick<Batch, 'id' | 'form'>,
   position: number,
   customId: string,
-  outcome: Extract<ItemOutcome, 'canceled' | 'expired'>,
+  why: keyof typeof WHY_NO_ANSWER,
 ): string {
   const custom_id = JSON.stringify(customId);
-  if (batch.form === 'messages') return `{"custom_id":${custom_id},"result":{"type":"${outcome}"}}`;
-  const [code, message] = WHY_UNSENT[outcome];
+  const [code, message] = WHY_NO_ANSWER[why];
+  if (batch.form === 'messages') {
+    if (why !== 'unreadable') return `{"custom_id":${custom_id},"result":{"type":"${why}"}}`;
+    const error = JSON.stringify({ type: 'error', error: { type: 'api_error', code, message } });
+    return `{"custom_id":${custom_id},"result":{"type":"errored","error":${error}}}`;
+  }
   const error = JSON.stringify({ code, message });
   return `{"id":${lineId(batch, position)},"custom_id":${custom_id},"response":null,"error":${error}}`;
 }

@@ -1,18 +1,18 @@
 // Sends the requests of batches, on the node that leads: as messages of their key, each with a claim, so that none is billed twice whatever
 // ends the node in between. What is stored already is not sent again. Accounts take turns.
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
+import { pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
-import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
-import type { Files } from '../files/files.ts';
+import { type ErrorCode, overloaded, type TurnpikeError } from '../errors.ts';
+import { type Files, isLost } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
 import { type Batch, type BatchStore, type ItemCounts, type ItemResult, NO_COUNTS, reserveIdOf } from './batch.ts';
 import { type BatchItem, readItem } from './read-item.ts';
 import { readLines } from './read-lines.ts';
-import { type ItemAnswer, isSuccess, resultLine, unsentLine } from './result-lines.ts';
+import { type ItemAnswer, isSuccess, noAnswerLine, resultLine } from './result-lines.ts';
 
 /** An answer, and why there is no better one. */
 export interface SentItem extends ItemAnswer {
@@ -100,7 +100,7 @@ export class BatchRunner {
       }
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
-      if (!signal.aborted) await Promise.race([promise, wait(bounds.batchesPollMs, undefined, { ref: false })]);
+      if (!signal.aborted) await Promise.race([promise, pause(bounds.batchesPollMs)]);
     }
     for (const run of this.#runs.values()) run.stop();
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
@@ -125,7 +125,7 @@ export class BatchRunner {
     this.#runs.set(batch.id, run);
     void run.ended.then(async (failure) => {
       if (failure !== null) this.#parts.onFailure(batch, failure);
-      if (failure !== null) await wait(bounds.batchAgainMs, undefined, { ref: false });
+      if (failure !== null) await pause(bounds.batchAgainMs);
       this.#runs.delete(batch.id);
     });
   }
@@ -208,12 +208,17 @@ class BatchRun {
     }
   }
 
-  /** Nothing if the client has deleted the file: what was not sent is canceled. */
+  /** Nothing if the client has deleted the file, and no more than can be decrypted: what was not sent is canceled. */
   async *#readRequests(): AsyncGenerator<string> {
-    const { files, requestBytesMax } = this.#parts;
+    const { files, requestBytesMax, onFailure } = this.#parts;
     const input = await files.findOwn(this.#batch.inputFileId);
-    const content = input === null ? null : await files.read(input).catch(nullIfMissing);
-    if (content !== null) yield* readLines(content, requestBytesMax() + bounds.batchItemBytesMore);
+    if (input === null) return;
+    try {
+      yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
+    } catch (failure) {
+      if (!isLost(failure)) throw failure;
+      onFailure(this.#batch, failure);
+    }
   }
 
   #isOver(): boolean {
@@ -232,7 +237,7 @@ class BatchRun {
     const { signal } = this.#stopping;
     const turn = await this.#turns.enter(this.#batch.companyId, signal);
     while ((this.#parts.runningMax() === 0 || this.#parts.isBusy()) && !this.#isOver() && !signal.aborted)
-      await wait(bounds.batchBusyMs, undefined, { ref: false });
+      await pause(bounds.batchBusyMs);
     return turn;
   }
 
@@ -269,7 +274,7 @@ class BatchRun {
     const untilMs = performance.now() + ms;
     const { signal } = this.#stopping;
     while (performance.now() < untilMs && !(isWhole ? signal.aborted : this.#isOver()))
-      await wait(Math.min(ms, bounds.batchesPollMs), undefined, { ref: false });
+      await pause(Math.min(ms, bounds.batchesPollMs));
   }
 
   /** Resolves when the result is durable. Results that come in the meantime are written together. */
@@ -355,17 +360,27 @@ class BatchRun {
     for (let position = 0; position < batch.requests; position++) {
       const line = await requests.next();
       const result = next.done === true || next.value.position !== position ? null : next.value;
-      const outcome = result?.outcome ?? unsent;
+      const opened = result === null ? null : this.#openResult(result);
+      const outcome = result === null ? unsent : opened === null ? 'errored' : result.outcome;
       counts[outcome]++;
       if (result !== null) next = await stored.next();
-      else if (line.done === true) continue;
-      const text =
-        result === null
-          ? unsentLine(batch, position, readItem(batch, line.value as string, '').customId, unsent)
-          : this.#parts.files.openText(result.sealed, contextOf(batch, position));
+      if (opened === null && line.done === true) continue;
+      const customId = () => readItem(batch, line.value as string, '').customId;
+      const text = opened ?? noAnswerLine(batch, position, customId(), result === null ? unsent : 'unreadable');
       await (outcome === 'succeeded' ? output : errors).write(Buffer.from(`${text}\n`));
     }
     return counts;
+  }
+
+  /** null: it was altered, or has another secret. */
+  #openResult({ position, sealed }: ItemResult): string | null {
+    try {
+      return this.#parts.files.openText(sealed, contextOf(this.#batch, position));
+    } catch (failure) {
+      if (!isLost(failure)) throw failure;
+      this.#parts.onFailure(this.#batch, failure);
+      return null;
+    }
   }
 
   async *#storedResults(): AsyncGenerator<ItemResult> {
@@ -389,12 +404,6 @@ function pauseAfter({ failure }: SentItem, tries: number): number | null {
   if (!isPassing && (!failure.retry || tries >= bounds.batchItemTriesMax)) return null;
   const growingMs = bounds.batchItemPauseMs * 2 ** Math.min(tries - 1, 6);
   return Math.min(bounds.batchItemPauseMsMax, Math.max(growingMs, failure.details.retryAfterMs ?? 0));
-}
-
-/** A file without its bytes counts as deleted; otherwise its batch would keep its money. Throws any other failure. */
-function nullIfMissing(failure: unknown): null {
-  if (failure instanceof TurnpikeError && failure.code === 'object_not_found') return null;
-  throw failure;
 }
 
 function claimOf({ id }: Pick<Batch, 'id'>, position: number): string {

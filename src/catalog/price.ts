@@ -37,6 +37,8 @@ export interface WorstCase {
   webSearches: number;
   /** Absent: none. */
   units?: Units;
+  /** The output may be sound, which has a rate of its own. Absent: it is text. */
+  speaks?: true;
   /** As requested: a provider may serve the standard tier in its place. */
   tier: ServiceTier;
   /** Absent: any. */
@@ -97,8 +99,9 @@ function messageUnits(price: ModelPrice, counts: TokenCounts, tier: ServiceTier)
 /** At least priceMessage of any split of these counts, in this tier or the standard one. */
 export function priceWorstCase(price: ModelPrice, most: WorstCase, multiplierMillionths: bigint): Nano {
   const { longContext } = price;
-  const isShort = longContext === null || most.inputTokens <= longContext.aboveTokens;
-  if (most.tier === 'standard' && isShort && most.webSearches === 0 && most.units === undefined) {
+  const isShort = longContext === null || promptMost(most) <= longContext.aboveTokens;
+  const isOfText = most.units === undefined && most.speaks === undefined;
+  if (most.tier === 'standard' && isShort && most.webSearches === 0 && isOfText) {
     const small = smallRates(price.standard, multiplierMillionths);
     const sum =
       product(most.inputTokens, dearestInput(small, most.cacheWrites)) + product(most.outputTokens, small.output);
@@ -123,10 +126,7 @@ export function outputTokensThatFit(
 ): number {
   const dearest = dearestRates(price, most);
   const ofUnits = most.units === undefined ? 0n : unitParts(price.units ?? null, most.units, dearest);
-  const before =
-    unitsOf(most.inputTokens, dearest.input) +
-    searchUnits(price, most.webSearches) +
-    (ofUnits + PARTS_PER_UNIT - 1n) / PARTS_PER_UNIT;
+  const before = unitsOf(most.inputTokens, dearest.input) + searchUnits(price, most.webSearches) + wholeUnits(ofUnits);
   return tokensFor(available, before * multiplierMillionths, dearest.output * multiplierMillionths);
 }
 
@@ -151,7 +151,11 @@ export function outputTokensAfter(
 ): number {
   const tokensIn = (one: ServiceTier) => {
     const { output } = appliedRates(price, promptTokens(prompt), one);
-    const before = messageUnits(price, { ...prompt, output: 0 }, one);
+    const ofUnits =
+      prompt.units === undefined
+        ? 0n
+        : unitParts(price.units ?? null, prompt.units, appliedRates(price, promptTokens(prompt), one));
+    const before = messageUnits(price, { ...prompt, output: 0 }, one) + wholeUnits(ofUnits);
     return tokensFor(available, before * multiplierMillionths, output * multiplierMillionths);
   };
   return tier === 'standard' ? tokensIn(tier) : Math.min(tokensIn('standard'), tokensIn(tier));
@@ -283,8 +287,9 @@ function appliedRates(price: ModelPrice, prompt: number, tier: ServiceTier): Rat
 /** A prompt of at most `inputTokens` may stay below a long-context threshold, so the rates on both sides are considered. */
 function dearestRates(
   price: ModelPrice,
-  { inputTokens, tier, cacheWrites = '1h' }: Pick<WorstCase, 'inputTokens' | 'tier' | 'cacheWrites'>,
+  most: Pick<WorstCase, 'inputTokens' | 'units' | 'speaks' | 'tier' | 'cacheWrites'>,
 ): { input: bigint; output: bigint } {
+  const { tier, cacheWrites = '1h' } = most;
   let dearest = dearestOf(price.standard, cacheWrites);
   const consider = (rates: Rates) => {
     const { input, output } = dearestOf(rates, cacheWrites);
@@ -292,9 +297,15 @@ function dearestRates(
   };
   for (const one of tier === 'standard' ? [price] : [price, tierPrice(price, tier)]) {
     consider(one.standard);
-    if (one.longContext !== null && inputTokens > one.longContext.aboveTokens) consider(one.longContext.rates);
+    if (one.longContext !== null && promptMost(most) > one.longContext.aboveTokens) consider(one.longContext.rates);
   }
-  return dearest;
+  const spoken = most.speaks === true ? (price.units?.rates.audio_output ?? 0n) : 0n;
+  return { ...dearest, output: larger(dearest.output, spoken) };
+}
+
+/** The most tokens of the prompt, of text and of sound. */
+function promptMost({ inputTokens, units }: Pick<WorstCase, 'inputTokens' | 'units'>): number {
+  return inputTokens + (units?.counts.input_audio_tokens ?? 0);
 }
 
 function dearestOf(rates: Rates, cacheWrites: CacheWrites): { input: bigint; output: bigint } {

@@ -5,6 +5,7 @@ import { TurnpikeError } from '../errors.ts';
 import {
   type PricedTier,
   type Serves,
+  type ServiceTier,
   UNITS,
   type Unbounded,
   type Unit,
@@ -14,7 +15,7 @@ import {
 } from '../wire/wire.ts';
 import type { Catalog, Credential, Group, Model, ModelPrice, ProviderSettings, Route } from './model.ts';
 import { routesWithinResidency } from './residency.ts';
-import { isCharged, isImagePriced } from './unit-price.ts';
+import { isCharged, isImagePriced, isUnitPriced } from './unit-price.ts';
 
 interface CompiledPattern {
   head: string;
@@ -212,6 +213,11 @@ export interface PricedFeatures {
   /** null without the provider's web search tool. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
+  /** The path of the first block of sound; null: none. */
+  sound: string | null;
+  /** The answer is spoken. */
+  speaks: boolean;
+  tier: ServiceTier;
   /** The refusal of a feature that no setting can give a price. */
   notOffered: string | null;
 }
@@ -248,6 +254,12 @@ export function checkFeatures(offer: Offer, features: PricedFeatures): void {
     throw new TurnpikeError('feature_not_priced', `${feature} has no price for the model ${name}`);
   };
   if (features.webSearch !== null && price.webSearchPerThousand === null) refuse('web_search:');
+  const requireSound = (path: string, unit: Unit) => {
+    if (!isUnitPriced(price.units ?? null, unit)) refuse(`${path}: sound`);
+    if (features.tier !== 'standard') refuse(`${path}: sound in the service tier ${features.tier}`);
+  };
+  if (features.sound !== null) requireSound(features.sound, 'input_audio_tokens');
+  if (features.speaks) requireSound('audio', 'output_audio_tokens');
   // A model whose window exceeds the usual one sells all of it at its standard rates.
   const sellsLongContext = price.longContext !== null || (maxInputTokens ?? 0) > USUAL_CONTEXT_TOKENS;
   if (features.longContext && !sellsLongContext) refuse('long context:');

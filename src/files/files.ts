@@ -2,10 +2,10 @@
 // its own. The row is written first and removed last, so that a crash leaves no bytes that nothing knows, and shows no file without bytes.
 
 import { formatId, newNumber, parseId } from '../base/ids.ts';
-import { openChunks } from '../base/sealed-chunks.ts';
-import { bounds, type FilesPlace } from '../config/config.ts';
+import { ChunkBroken, openChunks } from '../base/sealed-chunks.ts';
+import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { Vault } from '../secrets/secrets.ts';
+import { SealBroken, type Vault } from '../secrets/secrets.ts';
 import type { SpooledFile } from '../spool/spool.ts';
 import {
   type FilePage,
@@ -15,10 +15,11 @@ import {
   HIDDEN_PURPOSES,
   type StoredFile,
 } from './file.ts';
-import { type FileBytes, isMissing, openFileBytes } from './file-bytes.ts';
+import { type FileBytes, isMissing } from './file-bytes.ts';
 
 export type { FilePage, FileReader, FileStatus, FileStore, FileSum, StoredFile } from './file.ts';
 export { HIDDEN_PURPOSES } from './file.ts';
+export { type FileBytes, openFileBytes } from './file-bytes.ts';
 
 /** A file to be stored. */
 export interface NewFile
@@ -31,8 +32,8 @@ export interface NewFile
 
 export interface FileParts {
   store: FileStore;
-  /** null: none is set, and files are not offered. */
-  place: FilesPlace | null;
+  /** null: no place is set, and files are not offered. */
+  bytes: FileBytes | null;
   /** Seals the keys of files under a secret of their own, so that a rotation of the installation secret leaves them as they are. */
   vault: Pick<Vault, 'seal' | 'open'>;
   /** The most that a company may have. */
@@ -46,7 +47,7 @@ export class Files {
 
   constructor(parts: FileParts) {
     this.#parts = parts;
-    this.#bytes = parts.place === null ? null : openFileBytes(parts.place);
+    this.#bytes = parts.bytes;
   }
 
   /**
@@ -116,6 +117,7 @@ export class Files {
     return this.#parts.vault.seal(text, context);
   }
 
+  /** Throws SealBroken. */
   openText(sealed: string, context: string): string {
     return this.#parts.vault.open(sealed, context);
   }
@@ -124,7 +126,7 @@ export class Files {
     return this.#parts.store.listFiles(page);
   }
 
-  /** The content, once its beginning was read. Throws object_not_found if the bytes are missing, store_unavailable. */
+  /** The content, once its beginning was read. Throws object_not_found if the bytes are missing, ChunkBroken and SealBroken if they cannot be decrypted, store_unavailable. */
   async read({ id, keySealed }: StoredFile): Promise<AsyncGenerator<Uint8Array>> {
     const key = Buffer.from(this.#parts.vault.open(keySealed, sealContext(id)), 'base64');
     const pieces = openChunks(key, this.#require().read(objectName(id)));
@@ -183,6 +185,12 @@ export class Files {
   }
 }
 
+/** Whether what was stored is missing, was altered, or has another secret: waiting brings nothing back. */
+export function isLost(failure: unknown): boolean {
+  if (failure instanceof TurnpikeError) return failure.code === 'object_not_found';
+  return failure instanceof ChunkBroken || failure instanceof SealBroken;
+}
+
 /** As Anthropic's clients know it. */
 export function formatFileId(id: number): string {
   return formatId('file', id);
@@ -216,7 +224,7 @@ async function onPlace<Value>(working: Promise<Value>, msMax: number): Promise<V
   try {
     return await Promise.race([working, late]);
   } catch (cause) {
-    if (cause instanceof TurnpikeError) throw cause;
+    if (cause instanceof TurnpikeError || cause instanceof ChunkBroken) throw cause;
     throw new TurnpikeError('store_unavailable', 'The place of files does not answer.', { cause });
   } finally {
     clearTimeout(timer);

@@ -26,6 +26,8 @@ export interface AnswerWriter {
   openBlock(block: JsonObject): string;
   /** Never empty. Returns an error if the answer cannot go on. */
   grow(kind: DeltaKind, piece: string, block: JsonObject): string | StreamError;
+  /** A piece of spoken output, as Chat Completions has it. Absent: requests of the front get none. */
+  sound?(piece: JsonObject): string;
   /** With the signature, if the block got one. */
   closeBlock(block: JsonObject): string;
   /** The stop reason is known, and no block follows. */
@@ -136,6 +138,8 @@ export class AnswerStream {
         return this.#grow('thinking', delta['thinking']);
       case 'input_json_delta':
         return this.#grow('input', delta['partial_json']);
+      case 'audio_delta':
+        return this.#writer.sound?.(objectOf(delta['audio'])) ?? '';
       case 'signature_delta':
         this.#open['signature'] = delta['signature'] ?? '';
         return '';

@@ -1,7 +1,9 @@
 // Translates message content to blocks: parts of Chat Completions and of Responses, which clients mix. URLs stay URLs;
 // content that no block can carry is refused with its path.
 
+import { readPlainDataUrl } from '../protocols/data-url.ts';
 import { type Placed, requireObject, textBlock, withCacheControl } from '../protocols/placed.ts';
+import { SOUND_FORMATS, soundBlock, soundTypeOf } from '../protocols/sound.ts';
 import {
   isJsonObject,
   type JsonObject,
@@ -54,7 +56,7 @@ function convertPart(part: JsonObject, path: string, isTextOnly: boolean): Place
     case 'file':
       return [convertFile(requireObject(part['file'], `${path}.file`), `${path}.file`)];
     case 'input_audio':
-      throw wrongField(`${path}.input_audio`, 'audio is not supported; send a transcript');
+      return [convertSound(requireObject(part['input_audio'], `${path}.input_audio`), `${path}.input_audio`)];
     default:
       throw wrongField(`${path}.type`, `parts of the type ${shownType(type)} are not supported here`);
   }
@@ -77,6 +79,14 @@ function convertFile(file: JsonObject, path: string): Placed {
   if (file['file_data'] === undefined && (file['file_id'] ?? null) !== null) throw storedFile(`${path}.file_id`);
   const dataPath = `${path}.file_data`;
   return convertDocument(requireText(file['file_data'], dataPath), dataPath, textOf(file['filename']));
+}
+
+function convertSound(sound: JsonObject, path: string): Placed {
+  const data = requireText(sound['data'], `${path}.data`);
+  const mediaType = soundTypeOf(requireText(sound['format'], `${path}.format`));
+  if (mediaType === null) throw wrongField(`${path}.format`, `Input should be ${SOUND_FORMATS.join(' or ')}`);
+  // Some clients send a data URL.
+  return { block: soundBlock(mediaType, readPlainDataUrl(data)?.base64 ?? data), path };
 }
 
 /** Beside the content, too: it may be a file of another account. */

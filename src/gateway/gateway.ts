@@ -17,6 +17,7 @@ import {
   type CallerScope,
   type Catalog,
   checkFeatures,
+  type Group,
   groupUnder,
   listOffers,
   MESSAGES_KIND,
@@ -246,21 +247,30 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     const sold = sellTo(catalog, caller, planOf(gateway, caller), request.model);
     requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
-    const { name: group, limits } = offer.group;
-    const { account, key } = caller;
-    const admission: Admission = await gateway.ledger.admit({
-      kind: 'take',
-      account: account.id,
-      key: key.id,
-      group,
-      limits,
-    });
-    if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
-    gateway.levels.remember(caller, catalog, admission.levels);
-    const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
-    if (!admission.ok) throw refusalError(admission, context);
+    await takeRequest(gateway, catalog, caller, offer.group);
     return countPrompt(gateway, { clientRequest, caller, catalog, request, offer });
   });
+}
+
+/** Takes one request from the rates of the key and its accounts. Throws what a message is refused for. */
+async function takeRequest(gateway: Gateway, catalog: Catalog, caller: Caller, group: Group): Promise<void> {
+  const { account, key } = caller;
+  const of = { account: account.id, key: key.id, group: group.name, limits: group.limits };
+  const admission: Admission = await gateway.ledger.admit({ kind: 'take', ...of });
+  if (isIdempotencyRefusal(admission)) throw idempotencyError(admission);
+  gateway.levels.remember(caller, catalog, admission.levels);
+  const context = { nowMs: gateway.clock.nowMs(), amount: 0, isLeast: false, headers: {}, maxTokensThatFit: 0 };
+  if (!admission.ok) throw refusalError(admission, context);
+}
+
+/** The first group whose models the caller may use, with the limits of its plan. Throws model_not_found if there is none. */
+function firstGroupOf(gateway: Gateway, catalog: Catalog, caller: Caller): Group {
+  const plan = planOf(gateway, caller);
+  for (const name of groupsOf(caller, plan)) {
+    const group = catalog.groups.get(name);
+    if (group !== undefined) return plan === null ? group : groupUnder(catalog, group, plan);
+  }
+  throw new TurnpikeError('model_not_found', 'This key may use no model.');
 }
 
 /** The models that the caller may use: the requested page. */
@@ -353,6 +363,8 @@ type CallerAnswer<Body> = string | (Pick<Reply, 'status'> & Partial<Pick<Reply, 
 export interface CallerContext {
   /** Takes an in-flight slot, for a request that needs more than a lookup. Throws overloaded. */
   takeSlot(): Disposable;
+  /** Takes one request from the rates, for one that makes others later. Throws what a message is refused for. */
+  takeRequest(): Promise<void>;
   /** The caller after a slow body: the key may have been revoked meanwhile. */
   identifyAgain(): Promise<Caller>;
 }
@@ -371,6 +383,7 @@ export async function answerCaller<Body = Reply['body']>(
   const caller = requireCaller(await identify(gateway, clientRequest));
   const context: CallerContext = {
     takeSlot: () => gateway.slots.take(topOf(caller)),
+    takeRequest: () => takeRequest(gateway, catalog, caller, firstGroupOf(gateway, catalog, caller)),
     identifyAgain: async () => requireCaller(await identify(gateway, clientRequest)),
   };
   try {
@@ -476,6 +489,7 @@ function resolveOffer(
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
   checkFeatures(own, features);
+  if (features.sound !== null || features.speaks) request.hasSound = true;
   if (request.units !== undefined) request.units = requireUnits(own, request.units, request.unbounded);
   const inTier = offerInTier(gateway, catalog, own, features.tier);
   const offer = clientRequest.item === null ? inTier : offerInBatch(inTier, catalog.settings);

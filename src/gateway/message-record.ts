@@ -21,6 +21,7 @@ import {
   knownOf,
   type MadeCounts,
   MessageCounter,
+  splitSound,
 } from '../usage/usage.ts';
 import {
   dearerTier,
@@ -173,6 +174,7 @@ function tierServed({ model }: Offer, tierAsked: ServiceTier, reported: ServiceT
 /** The facts that decide a bill. */
 export interface Billing extends Pick<EndedMessage, 'ending' | 'coveredTokens'> {
   readonly admitted: Pick<AdmittedRequest, 'maxTokens'> & {
+    readonly offer: { readonly model: Pick<Offer['model'], 'serves'> };
     readonly plan: Pick<MessagePlan, 'thinks' | 'firstCase' | 'hasServerTools' | 'isCompacted'>;
   };
   readonly attempt: { readonly counter: MessageCounter; readonly units?: Units | null } | null;
@@ -183,18 +185,22 @@ export const NOTHING_SENT = new MessageCounter();
 
 /** Token counts to bill, and their source. `none` is not charged. */
 export function billMessage({ attempt, admitted, coveredTokens, ending }: Billing, made: MadeCounts): CountedUsage {
-  const { plan, maxTokens } = admitted;
+  const { plan, maxTokens, offer } = admitted;
+  const isMessage = offer.model.serves === 'messages';
   const counter = attempt?.counter ?? NOTHING_SENT;
   const isPromptCorrected =
     coveredTokens !== null && counter.reportedPrompt() !== null && !plan.hasServerTools && !plan.isCompacted;
+  const { inputTokens, webSearches, units, speaks } = plan.firstCase;
+  const sound = isMessage ? (units?.counts.input_audio_tokens ?? 0) : 0;
   const held = {
-    inputTokens: isPromptCorrected ? 0 : plan.firstCase.inputTokens, // beyond what was reported
-    webSearches: plan.firstCase.webSearches,
+    inputTokens: isPromptCorrected ? 0 : inputTokens + sound, // beyond what was reported
+    webSearches,
     outputTokens: coveredTokens ?? maxTokens,
   };
   const usage = counter.bill(ending, { held, outputTokensMax: maxTokens }, plan.thinks, made);
-  const { units } = plan.firstCase;
-  if (units === undefined || usage.source === 'none') return usage;
+  if ((units === undefined && speaks === undefined) || usage.source === 'none') return usage;
+  if (isMessage) return { ...usage, counts: splitSound(usage.counts, plan.firstCase, counter.reportedSound()) };
+  if (units === undefined) return usage;
   return { ...usage, counts: { ...usage.counts, units: billUnits(units, attempt?.units ?? null) } };
 }
 

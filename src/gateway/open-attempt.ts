@@ -7,8 +7,10 @@ import { imageRate, MESSAGES_KIND } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { UsageRecord } from '../ledger/ledger.ts';
 import {
+  type Attempt,
   type ByteReply,
   type OtherReply,
+  type Provider,
   ProviderFault,
   type ProviderReply,
   sendFor,
@@ -17,9 +19,11 @@ import {
 import {
   type CacheLifetime,
   type CountedUsage,
+  joinSound,
   type MadeCounts,
   MessageCounter,
   NOTHING_COUNTED,
+  splitSound,
 } from '../usage/usage.ts';
 import { type MessageRequest, type StreamEvent, servesOf, type TokenCounts, type Units } from '../wire/wire.ts';
 import type { WholeAnswer } from './client-request.ts';
@@ -28,7 +32,7 @@ import type { Gateway } from './dependencies.ts';
 import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
-import type { AdmittedRequest } from './plan-message.ts';
+import type { AdmittedRequest, MessagePlan } from './plan-message.ts';
 import { makeAttempt, providerOfKind, sortExtraFields } from './provider-request.ts';
 import type { Permit, Target } from './route-health.ts';
 import type { SilenceWatch } from './silence-watch.ts';
@@ -155,6 +159,7 @@ export class OpenAttempt {
     sent.extra = passed;
     this.#watch.beginAttempt();
     const use = servesOf(request.protocol);
+    if (use === 'messages') requireSound(sent, provider, this.admitted.plan);
     const reply = await (use === 'messages' ? provider.submit(sent) : sendFor(use, provider, sent));
     this.#upstreamRequestId = reply.upstreamRequestId;
     if ((reply.form === 'stream') === isStream) return reply;
@@ -284,16 +289,20 @@ export class OpenAttempt {
     return withOutputCount(events, this.#countsSoFar().output);
   }
 
+  /** As a client sees them: tokens of sound are among the others. */
   #countsSoFar(): TokenCounts {
     const { admitted } = this;
-    if (this.#made === null) return this.estimate().counts;
-    return billMessage({ attempt: this, admitted, coveredTokens: null, ending: 'answered' }, this.#made).counts;
+    if (this.#made === null) return joinSound(this.estimate().counts);
+    const billed = billMessage({ attempt: this, admitted, coveredTokens: null, ending: 'answered' }, this.#made);
+    return joinSound(billed.counts);
   }
 
   /** Estimates of what was not reported, made without waiting. */
   estimate(): CountedUsage {
     const { plan, maxTokens } = this.admitted;
-    return this.#counter.estimate({ inputEstimate: plan.inputEstimate, outputTokensMax: maxTokens });
+    const { inputEstimate, firstCase } = plan;
+    const usage = this.#counter.estimate({ inputEstimate, outputTokensMax: maxTokens });
+    return { ...usage, counts: splitSound(usage.counts, firstCase, this.#counter.reportedSound()) };
   }
 
   /** For the usage record: the time until it began to answer, or failed. */
@@ -347,6 +356,25 @@ export class OpenAttempt {
     return this.#promptCount === null ? counting : joinCounts(counting, this.#promptCount);
   }
 }
+
+/** Throws ProviderFault (rejected) for sound, in the request or asked for, at a provider that has none. */
+function requireSound(
+  { upstreamModel, protocol }: Attempt,
+  provider: Provider,
+  { sound, firstCase }: MessagePlan,
+): void {
+  const { speaks = false } = firstCase;
+  if (sound === null && !speaks) return;
+  const has = provider.sound?.(upstreamModel, protocol ?? null) ?? NO_SOUND;
+  const refuse = (path: string, words: string) => {
+    const facts = { status: 400, errorType: 'invalid_request_error', isUnsupported: true };
+    throw new ProviderFault('rejected', `${path}: the provider of this model ${words}`, facts);
+  };
+  if (sound !== null && !has.input) refuse(sound, 'takes no sound');
+  if (speaks && !has.output) refuse('audio', 'does not answer in sound');
+}
+
+const NO_SOUND = { input: false, output: false };
 
 async function joinCounts(
   counting: MadeCounts | Promise<MadeCounts>,

@@ -19,7 +19,14 @@ import { bounds } from '../config/config.ts';
 import type { Attribution, IdempotencyClaim } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
 import { inputTokensUpperBound, measurePrompt, type PromptMeasure, readThinking } from '../usage/usage.ts';
-import { EXTRA_MEMBER, type MessageRequest, objectOf, type RequestFeatures } from '../wire/wire.ts';
+import {
+  EXTRA_MEMBER,
+  type MessageRequest,
+  objectOf,
+  type RequestFeatures,
+  type Units,
+  unitsOf,
+} from '../wire/wire.ts';
 import type { ClientRequest } from './client-request.ts';
 
 const WEB_SEARCHES_UNBOUNDED = 20; // held for a request without `max_uses`
@@ -63,6 +70,8 @@ export interface MessagePlan {
   isCounted: boolean;
   /** Output tokens by which a stream's hold is extended. */
   trancheTokens: number;
+  /** The path of the first block of sound; null: none. */
+  sound: string | null;
   /** Whether the model may produce output that is not visible in the stream. */
   thinks: boolean;
   /** max_tokens must stay above this. */
@@ -120,12 +129,14 @@ export function planMessage(
   const input = planInput(request, offer, terms, measure, counted);
   const maxTokens = planMaxTokens(request, offer, input.typical);
   const firstTokens = request.stream ? Math.min(maxTokens, settings.outputTrancheTokens) : maxTokens;
+  const units = planUnits(request, offer, measure);
   const leastTokens = request.stream ? Math.min(maxTokens, settings.outputFloorTokens) : maxTokens;
   const worstCase: WorstCase = {
     inputTokens: input.least,
     outputTokens: leastTokens,
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
-    ...(request.units !== undefined && { units: request.units }),
+    ...(units !== undefined && { units }),
+    ...(features.speaks && { speaks: true }),
     tier: features.tier,
     cacheWrites: features.cacheControl,
   };
@@ -148,6 +159,7 @@ export function planMessage(
     isAloneIfShort: input.least < input.most,
     isCounted: input.isCounted && features.serverTools === 'none',
     trancheTokens: settings.outputTrancheTokens,
+    sound: features.sound,
     // A model that thinks by default, or may in the words of its server, is planned like one that was asked to think.
     thinks: thinks || thinksByDefault(offer, terms.providers) || mayAskToThink(request, terms),
     budgetTokens,
@@ -314,6 +326,13 @@ function fetchedTokensMax({ serverTools, webSearch }: RequestFeatures): number {
 function fetchedTokensPayable({ serverTools, fetchesMax }: RequestFeatures, isBounded: boolean): number {
   if (serverTools === 'none') return 0;
   return FETCH_TOKENS_TYPICAL * (isBounded ? 1 : Math.min(fetchesMax ?? FETCHES_PAYABLE, FETCHES_PAYABLE));
+}
+
+/** The most units: for anything but a message as its request says, for a message the tokens of its sound. */
+function planUnits({ units }: MessageRequest, { model }: Offer, { soundTokensMax }: PromptMeasure): Units | undefined {
+  if (soundTokensMax === 0) return units;
+  const most = Math.min(soundTokensMax, model.maxInputTokens ?? Number.POSITIVE_INFINITY, bounds.usageTokensMax);
+  return unitsOf({ ...units?.counts, input_audio_tokens: most }, units?.image);
 }
 
 /** The exact count if every provider of the offer can count locally; the largest of them. */

@@ -9,7 +9,7 @@ import { outputTokensAfter, outputTokensThatFit, priceDearest, priceWorstCase } 
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type Admitted, isStoreUnavailable, type NodeLedger, type UsageRecord } from '../ledger/ledger.ts';
-import type { MessageCounter } from '../usage/usage.ts';
+import { type MessageCounter, splitSound } from '../usage/usage.ts';
 import type { TokenCounts } from '../wire/wire.ts';
 import type { Gateway } from './dependencies.ts';
 import { endedElsewhere } from './message-errors.ts';
@@ -108,12 +108,19 @@ export class StreamHold implements Placed {
 
   /** The stream began: corrects the hold to the provider's prompt count. */
   begin(): void {
-    // Tools of the provider add to the prompt until the end, and only the end says what a summary cost.
-    const { hasServerTools, isCompacted } = this.#admitted.plan;
-    if (!hasServerTools && !isCompacted) this.#prompt = this.#counter?.reportedPrompt() ?? null;
+    // Tools of the provider add to the prompt until the end, and only the end says what a summary cost, or how much was spoken.
+    const { hasServerTools, isCompacted, firstCase } = this.#admitted.plan;
+    if (!hasServerTools && !isCompacted && firstCase.speaks === undefined) this.#prompt = this.#reportedPrompt();
     this.#coveredTokens = this.#tokensFor(this.#held);
     this.#checkpointedTokens = NOT_WRITTEN; // a failed attempt may have used the same number of tokens
     if (this.#isPoor) this.#correct(null);
+  }
+
+  #reportedPrompt(): TokenCounts | null {
+    const counter = this.#counter;
+    const prompt = counter?.reportedPrompt() ?? null;
+    if (counter === null || prompt === null) return null;
+    return splitSound(prompt, this.#admitted.plan.firstCase, counter.reportedSound());
   }
 
   /**

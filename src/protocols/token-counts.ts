@@ -1,7 +1,7 @@
 // The token counts of an answer in the words of each protocol: read from providers, and written for clients.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { type JsonObject, type JsonValue, objectOf } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
 
 /** Tokens of one report; null: not reported. */
 export interface ReportedCounts {
@@ -13,6 +13,9 @@ export interface ReportedCounts {
   cacheWrite: number | null;
   output: number | null;
   thinking: number | null;
+  /** Tokens of sound in the prompt and in the output, which include them. */
+  soundInput: number | null;
+  soundOutput: number | null;
   /** All of the above. Some providers have hidden thinking nowhere else. */
   total: number | null;
   /** Further members of the message's usage, such as unknown numbers. */
@@ -30,7 +33,9 @@ export const CHAT_COUNTS = {
   total: ['total_tokens'],
   cacheRead: ['prompt_tokens_details', 'cached_tokens'],
   cacheWrite: ['prompt_tokens_details', 'cache_write_tokens'],
+  soundInput: ['prompt_tokens_details', 'audio_tokens'],
   thinking: ['completion_tokens_details', 'reasoning_tokens'],
+  soundOutput: ['completion_tokens_details', 'audio_tokens'],
 } as const satisfies CountWords;
 
 export const RESPONSES_COUNTS = {
@@ -65,8 +70,8 @@ export function countOf(value: JsonValue | undefined): number | null {
   return isWholeNumber(value) ? value : null;
 }
 
-/** The counts of a usage in these words. */
-export function readCounts(usage: JsonObject, words: CountWords): ReportedCounts {
+/** The counts of a usage in these words. Without `hasSound`, the request has nothing to do with sound: none is counted. */
+export function readCounts(usage: JsonObject, words: CountWords, hasSound = false): ReportedCounts {
   const count = (name: Count): number | null => {
     const [member = '', inner] = words[name] ?? [];
     return countOf(inner === undefined ? usage[member] : objectOf(usage[member])[inner]);
@@ -78,9 +83,24 @@ export function readCounts(usage: JsonObject, words: CountWords): ReportedCounts
     cacheWrite: count('cacheWrite'),
     output: count('output'),
     thinking: count('thinking'),
+    soundInput: hasSound ? count('soundInput') : null,
+    soundOutput: hasSound ? count('soundOutput') : null,
     total: count('total'),
     others: {},
   };
+}
+
+/** The counts of a `usageMetadata`, whose tokens of sound are in lists by modality. */
+export function readGeminiCounts(metadata: JsonObject, hasSound: boolean): ReportedCounts {
+  const counts = readCounts(metadata, GEMINI_COUNTS);
+  if (!hasSound) return counts;
+  const soundIn = (list: JsonValue | undefined): number | null => {
+    const found = jsonObjects(list).filter(({ modality }) => modality === 'AUDIO');
+    return found.length === 0 ? null : found.reduce((sum, { tokenCount }) => sum + (countOf(tokenCount) ?? 0), 0);
+  };
+  const all = soundIn(metadata['promptTokensDetails']);
+  const cached = soundIn(metadata['cacheTokensDetails']) ?? 0;
+  return { ...counts, soundInput: all === null ? null : Math.max(0, all - cached) };
 }
 
 /** A usage in these words, without counts that are null or not given. */
@@ -94,16 +114,27 @@ export function writeCounts(counts: Readonly<Partial<Record<Count, number | null
   return usage;
 }
 
-interface MessageCounts extends Record<Exclude<Count, 'tools' | 'thinking'>, number> {
-  thinking: number | null;
-}
+type MaybeCount = 'thinking' | 'soundInput' | 'soundOutput';
 
-/** The counts of a message's usage: unknown ones are zero, but for thinking. */
+interface MessageCounts
+  extends Record<Exclude<Count, 'tools' | MaybeCount>, number>,
+    Record<MaybeCount, number | null> {}
+
+/** The counts of a message's usage: unknown ones are zero, but for thinking and sound. */
 export function countsOfMessage(usage: JsonObject): MessageCounts {
   const cacheRead = countOf(usage['cache_read_input_tokens']) ?? 0;
   const cacheWrite = countOf(usage['cache_creation_input_tokens']) ?? 0;
   const prompt = (countOf(usage['input_tokens']) ?? 0) + cacheRead + cacheWrite;
   const output = countOf(usage['output_tokens']) ?? 0;
-  const thinking = countOf(objectOf(usage['output_tokens_details'])['thinking_tokens']);
-  return { prompt, cacheRead, cacheWrite, output, thinking, total: prompt + output };
+  const ofOutput = objectOf(usage['output_tokens_details']);
+  return {
+    prompt,
+    cacheRead,
+    cacheWrite,
+    output,
+    thinking: countOf(ofOutput['thinking_tokens']),
+    soundInput: countOf(objectOf(usage['input_tokens_details'])['audio_tokens']),
+    soundOutput: countOf(ofOutput['audio_tokens']),
+    total: prompt + output,
+  };
 }

@@ -18,7 +18,7 @@ import {
 } from '../wire/wire.ts';
 import { ProviderFault } from './provider.ts';
 
-type BlockKind = 'text' | 'thinking' | 'tool';
+type BlockKind = 'text' | 'thinking' | 'tool' | 'sound';
 
 interface MessageHead {
   id: string;
@@ -102,6 +102,12 @@ export class MessageComposer {
     const events = this.#openBlock('thinking', { type: 'redacted_thinking', data });
     this.#isSigned = true; // its content is the signature
     return [...events, ...this.#close()];
+  }
+
+  /** A piece of spoken output, as providers of Chat Completions send it. */
+  sound(audio: JsonObject): StreamEvent[] {
+    const opening = this.#open === 'sound' ? [] : this.#openBlock('sound', { type: 'audio' });
+    return [...opening, this.#delta({ type: 'audio_delta', audio })];
   }
 
   beginTool(id: string, name: string): StreamEvent[] {

@@ -54,7 +54,7 @@ export interface Api {
 interface ApiMethods
   extends Pick<
       Provider,
-      'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier'
+      'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier' | 'sound'
     >,
     Partial<Pick<Provider, 'countTokens' | 'uses'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
@@ -161,6 +161,8 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     ignores: (attempt) => chosen(attempt).ignores?.(attempt) ?? [],
     keepsCacheLifetimes: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.keepsCacheLifetimes?.(upstreamModel, protocol) ?? false,
+    sound: (upstreamModel, protocol) =>
+      known(upstreamModel, protocol)?.sound?.(upstreamModel, protocol) ?? { input: false, output: false },
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,
     servesTier: (tier, at) => known(at.upstreamModel, at.protocol)?.servesTier?.(tier, at) ?? false,
     probe,

@@ -180,6 +180,8 @@ export interface Provider {
   thinksByDefault?(upstreamModel: string): boolean;
   /** Whether the model gets the client's cache breakpoints with their lifetimes; absent: no model of this kind does. */
   keepsCacheLifetimes?(upstreamModel: string, protocol: string | null): boolean;
+  /** Whether the model may be sent sound, and asked for it; absent: no model of this kind may. */
+  sound?(upstreamModel: string, protocol: string | null): { input: boolean; output: boolean };
   /** Whether it has this service tier for a model; absent: no model of this kind has another tier than the standard one. */
   servesTier?(tier: PricedTier, at: TierPlace): boolean;
   /** Sampling parameters and thinking of the request that the model does not get; absent: not known. */

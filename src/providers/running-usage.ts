@@ -25,6 +25,8 @@ const RISING = {
   tools: 'input_tokens',
   output: 'output_tokens',
   thinking: 'output_tokens_details.thinking_tokens',
+  soundInput: 'input_tokens_details.audio_tokens',
+  soundOutput: 'output_tokens_details.audio_tokens',
   total: 'total_tokens',
 } as const;
 const RISING_COUNTS = Object.keys(RISING) as (keyof typeof RISING)[];
@@ -32,11 +34,16 @@ const RISING_COUNTS = Object.keys(RISING) as (keyof typeof RISING)[];
 /** The usage of a message, from all that was reported. Unknown counts are left out. */
 export function makeUsage(counts: ReportedCounts, dialect: Dialect = {}): JsonObject {
   const output = outputOf(counts, dialect);
-  const { thinking } = counts;
+  const { thinking, soundInput, soundOutput } = counts;
+  const ofOutput = {
+    ...(thinking !== null && { thinking_tokens: thinking }),
+    ...(soundOutput !== null && { audio_tokens: soundOutput }),
+  };
   return {
     ...promptUsage(counts, output),
+    ...(soundInput !== null && { input_tokens_details: { audio_tokens: soundInput } }),
     ...(output !== null && { output_tokens: output }),
-    ...(output !== null && thinking !== null && { output_tokens_details: { thinking_tokens: thinking } }),
+    ...(output !== null && Object.keys(ofOutput).length > 0 && { output_tokens_details: ofOutput }),
     ...counts.others,
   };
 }
@@ -88,7 +95,7 @@ function startUsage(usage: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(usage).filter(([name]) => OF_PROMPT.test(name)));
 }
 
-const OF_PROMPT = /^(?:input|cache_\w+_input)_tokens$/;
+const OF_PROMPT = /^(?:(?:input|cache_\w+_input)_tokens|input_tokens_details)$/;
 
 /** The largest counts of one answer so far. */
 export class RunningUsage {

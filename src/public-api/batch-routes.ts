@@ -48,6 +48,7 @@ export function postMessageBatch(exchange: Exchange): Promise<EncodedReply> {
   requireJson(exchange.request.headers);
   return answer(exchange, async (endpoints, caller, context) => {
     using _slot = context.takeSlot();
+    await context.takeRequest();
     const { files } = endpoints;
     const company = topOf(caller);
     await files.requireRoom(company, 0);
@@ -175,6 +176,7 @@ export function postBatch(exchange: Exchange): Promise<EncodedReply> {
   requireJson(exchange.request.headers);
   return answer(exchange, async (endpoints, caller, context) => {
     using _slot = context.takeSlot();
+    await context.takeRequest();
     const body = await readObject(exchange);
     const endpoint = body['endpoint'];
     if (typeof endpoint !== 'string' || !ENDPOINTS.includes(endpoint))

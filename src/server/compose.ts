@@ -28,7 +28,7 @@ import type { Clock } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { type Catalog, type CatalogHolder, groupsInPolicies, type Settings } from '../catalog/catalog.ts';
 import { bounds, type Config, callsThroughProxy } from '../config/config.ts';
-import { Files } from '../files/files.ts';
+import { Files, openFileBytes } from '../files/files.ts';
 import {
   AdmissionQueue,
   answerCaller,
@@ -132,7 +132,8 @@ async function openFiles(
   };
   const secret = await openInnerSecret(stores.installation, outer, 'files_secret');
   const vault = openVault(Buffer.from(secret, 'base64url'));
-  return new Files({ store: stores.files, place, vault, limits, nowMs: clock.nowMs });
+  const bytes = place === null ? null : openFileBytes(place);
+  return new Files({ store: stores.files, bytes, vault, limits, nowMs: clock.nowMs });
 }
 
 interface GatewayParts {

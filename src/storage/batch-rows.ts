@@ -5,7 +5,7 @@ import { TurnpikeError } from '../errors.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import { submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
-import { prepareCount, prepareOne } from './readable-rows.ts';
+import { prepareCount, prepareOne, readPage, readRows } from './readable-rows.ts';
 import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
 import { type BatchDocument, documents, readStored } from './stored-documents.ts';
 
@@ -105,7 +105,7 @@ export function batchReads(on: SqlReader): BatchReads {
   const rows = (rest: string) => on.prepare<BatchTable>(`SELECT ${columns} FROM batches r ${rest}`);
   const page = (comparison: '<' | '>', direction: 'DESC' | 'ASC') =>
     rows(`WHERE r.key_id = $1 AND r.form = $2 AND (r.created_at_ms, r.id) ${comparison} ($3, $4)
-      ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $5`);
+      ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $5 OFFSET $6`);
   const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
   const running = rows(`WHERE r.status <> 'ended' ORDER BY r.company_id, r.id LIMIT $1`);
   const due = rows(`WHERE r.status = 'ended' AND r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2`);
@@ -117,13 +117,14 @@ export function batchReads(on: SqlReader): BatchReads {
   const position = `${on.number('r.place')} AS position`;
   const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
   const done = on.prepare<{ position: number }>(`SELECT ${position} ${inOrder}`);
-  const read = async (reading: Promise<BatchTable[]>) => (await reading).map(batchOf);
+  const read = async (reading: Promise<BatchTable[]>) => readRows(on, await reading, ({ id }) => id, batchOf);
   return {
     getBatch: prepareOne(on, `SELECT ${columns} FROM batches r WHERE r.id = $1`, batchOf),
     listBatches: ({ keyId, form, order, after, limit }) => {
       const beginning = order === 'desc' ? LAST : -1;
       const { createdAtMs, id } = after ?? { createdAtMs: beginning, id: beginning };
-      return read(pages[order](keyId, form, createdAtMs, id, limit));
+      const ask = (skipped: number) => pages[order](keyId, form, createdAtMs, id, limit, skipped);
+      return readPage(on, limit, ask, (row) => row.id, batchOf);
     },
     listRunningBatches: (limit) => read(running(limit)),
     countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),

@@ -24,6 +24,8 @@ export interface Details {
   chain?: readonly [above: readonly number[], payer: number, person: number | null];
   /** Absent: a message. */
   use?: readonly [endpoint: NonNullable<UsageRecord['endpoint']>, counts: UnitCounts, image: string | null];
+  /** Those of a message. Absent: none. */
+  units?: UnitCounts;
 }
 type Others = [
   provider: string | null,
@@ -106,6 +108,7 @@ export const detailsShape = object<Details>({
   ),
   chain: optional(tuple<NonNullable<Details['chain']>>([list(whole), whole, nullable(whole)])),
   use: optional(tuple<NonNullable<Details['use']>>([endpoint, unitCounts, nullable(text)])),
+  units: optional(unitCounts),
 });
 
 export function writeDetails(record: UsageRecord): string {
@@ -131,6 +134,7 @@ export function writeDetails(record: UsageRecord): string {
   if (above.length > 0 || person !== null) details.chain = [above, payer, person];
   const { endpoint: use, units } = record;
   if (use !== undefined) details.use = [use, units?.counts ?? {}, units?.image ?? null];
+  else if (units !== undefined) details.units = units.counts;
   return JSON.stringify(details);
 }
 
@@ -179,7 +183,7 @@ type DetailsOf = Pick<
 export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
 
 /** `account`: that of the record. */
-export function readDetails({ firstTokenMs, others, chain, use }: Details, account: number): DetailsOf {
+export function readDetails({ firstTokenMs, others, chain, use, units }: Details, account: number): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error = null, tags = {}, agent = null] = later;
   const [above, payer, person] = chain ?? [[], account, null];
@@ -202,6 +206,7 @@ export function readDetails({ firstTokenMs, others, chain, use }: Details, accou
     payer,
     person,
     ...(use !== undefined && readUse(use)),
+    ...(units !== undefined && { units: { counts: units, image: null } }),
   };
 }
 

@@ -9,6 +9,7 @@ import { mergeUsage } from './merge-usage.ts';
 import { BASELINE_ESTIMATE, type OutputEstimate } from './output-estimate.ts';
 import { ProducedOutput } from './produced-output.ts';
 import { type PartialCounts, type PartialUsage, readUsage } from './read-usage.ts';
+import type { SoundCounts } from './split-sound.ts';
 
 /** The counts with this input and output. `lifetime` is that of cache writes without one. */
 function countsOf(part: PartialCounts, input: number, output: number, lifetime: CacheLifetime): TokenCounts {
@@ -256,6 +257,11 @@ export class MessageCounter {
   reportedPrompt(): TokenCounts | null {
     if (this.#usage === null || this.#usage.input === null) return null;
     return countsOf(this.#usage, this.#usage.input, 0, this.#cacheLifetime());
+  }
+
+  /** The tokens of sound that the provider has reported, included in the other counts; null: not reported. */
+  reportedSound(): SoundCounts {
+    return { input: this.#usage?.soundInput ?? null, output: this.#usage?.soundOutput ?? null };
   }
 
   /** The sample for the estimator; null unless the message has finished with a reported count. */

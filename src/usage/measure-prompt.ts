@@ -1,8 +1,17 @@
 // Bounds and estimates the tokens of a prompt in one walk, before or instead of a provider's count.
 
-import { findBlock, isJsonObject, type JsonObject, type MessageRequest, readImageSize, textOf } from '../wire/wire.ts';
+import {
+  findBlock,
+  isJsonObject,
+  isSound,
+  type JsonObject,
+  type MessageRequest,
+  readImageSize,
+  textOf,
+} from '../wire/wire.ts';
 import { imageTokens, type MediaTokens } from './image-tokens.ts';
 import { type EncodedDocument, isTextType, measureDocuments } from './measure-documents.ts';
+import { soundTokens } from './sound-tokens.ts';
 
 const BYTES_PER_TOKEN = 4; // of text; the sandbox counts by it
 const REMOTE_DOCUMENT_TOKENS_TYPICAL = 20_000;
@@ -20,26 +29,35 @@ export interface PromptMeasure {
   fixedTokensMax: number;
   /** The part of them that images and documents have. */
   mediaTokensMax: number;
+  /** Upper bound of the tokens of sound, which have a price of their own and are not among the others. */
+  soundTokensMax: number;
   /** False: an image or document may have any number of tokens, up to what the model accepts. */
   isBounded: boolean;
-  /** Likely tokens: a quarter of the text bytes, images by their dimensions, and documents by their pages and text. */
+  /** Likely tokens: a quarter of the text bytes, images by their dimensions, documents by their pages and text, sound by its length. */
   typicalTokens: number;
 }
 
 /**
  * Measures a prompt for the models that may get it, by their names at the providers. A promise only if the prompt has
- * documents, whose content is read.
+ * documents or sound, whose content is read.
  */
 export function measurePrompt(
   request: Measured,
   models: readonly string[] = [],
 ): PromptMeasure | Promise<PromptMeasure> {
   const media = measureMedia(request.body, models);
-  if (media.documents.length === 0) return measureWith(request, media);
-  return measureDocuments(media.documents, models).then((documents) => {
-    add(media, documents);
-    return measureWith(request, media);
-  });
+  if (media.documents.length + media.sounds.length === 0) return measureWith(request, media);
+  return measureFiles(request, media, models);
+}
+
+async function measureFiles(request: Measured, media: MediaMeasure, models: readonly string[]): Promise<PromptMeasure> {
+  if (media.documents.length > 0) add(media, await measureDocuments(media.documents, models));
+  if (media.sounds.length > 0) {
+    const { most, typical } = await soundTokens(media.sounds, models);
+    media.soundTokensMax = most;
+    media.tokensTypical += typical;
+  }
+  return measureWith(request, media);
 }
 
 function measureWith(request: Measured, media: MediaMeasure): PromptMeasure {
@@ -50,6 +68,7 @@ function measureWith(request: Measured, media: MediaMeasure): PromptMeasure {
     textBytes: bytes - media.bytes,
     fixedTokensMax: media.tokensMax + toolTokens(body) + messages * MESSAGE_TOKENS,
     mediaTokensMax: media.tokensMax,
+    soundTokensMax: media.soundTokensMax,
     isBounded: media.isBounded,
     typicalTokens: Math.ceil(plainBytes / BYTES_PER_TOKEN) + media.tokensTypical + 1,
   };
@@ -80,13 +99,20 @@ interface MediaMeasure {
   isBounded: boolean;
   tokensTypical: number;
   documents: EncodedDocument[];
+  /** In base64. */
+  sounds: string[];
+  soundTokensMax: number;
 }
 
 function measureMedia(body: JsonObject, models: readonly string[]): MediaMeasure {
-  const media: MediaMeasure = { bytes: 0, tokensMax: 0, isBounded: true, tokensTypical: 0, documents: [] };
+  const media: MediaMeasure = {
+    ...{ bytes: 0, tokensMax: 0, isBounded: true, tokensTypical: 0 },
+    ...{ documents: [], sounds: [], soundTokensMax: 0 },
+  };
   findBlock(body, (block) => {
     const source = block['source'];
-    if (isJsonObject(source)) addSource(media, block['type'] === 'image', source, models);
+    if (isJsonObject(source) && isSound(block)) addSound(media, source);
+    else if (isJsonObject(source)) addSource(media, block['type'] === 'image', source, models);
     return false;
   });
   return media;
@@ -105,6 +131,13 @@ function addSource(media: MediaMeasure, isImage: boolean, source: JsonObject, mo
     else media.documents.push({ mediaType, base64: data });
     media.bytes += data.length; // at most its size in the body, where it may be escaped
   }
+}
+
+/** Sound at an address is refused by every provider. */
+function addSound(media: MediaMeasure, { data }: JsonObject): void {
+  if (typeof data !== 'string') return;
+  media.sounds.push(data);
+  media.bytes += data.length;
 }
 
 function add(media: MediaMeasure, { most, typical }: MediaTokens): void {

@@ -20,6 +20,8 @@ export function mergeUsage(before: PartialUsage, after: PartialUsage): PartialUs
     ...(isCredible ? merged : promptOf(before)),
     output: largest(before.output, after.output),
     thinking: largest(before.thinking, after.thinking),
+    soundInput: largest(before.soundInput, after.soundInput),
+    soundOutput: largest(before.soundOutput, after.soundOutput),
     webSearches: largest(before.webSearches, after.webSearches),
     tier: before.tier && after.tier ? dearerTier(before.tier, after.tier) : (after.tier ?? before.tier),
     compactions: mergeCompactions(before.compactions, after.compactions),

@@ -3,7 +3,16 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
-import { isJsonObject, isThinking, type JsonObject, type JsonValue, type PlainDeltas, textOf } from '../wire/wire.ts';
+import {
+  isJsonObject,
+  isSound,
+  isThinking,
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  type PlainDeltas,
+  textOf,
+} from '../wire/wire.ts';
 import { addBytes, addJson, addText, type ByteClasses, totalBytes } from './byte-classes.ts';
 import { billedText, coverText, isExact, type OutputEstimate } from './output-estimate.ts';
 import { Transcript } from './transcript.ts';
@@ -54,6 +63,13 @@ class ThinkingTime {
 
 const ENDS_TOKENS = 2; // the end of a cut message; no linear function is exact for a few bytes
 const unescaped = new Uint8Array(4096); // of one delta at a time; longer ones are decoded
+/**
+ * Streamed sound is PCM of 48,000 bytes a second, with 20 tokens (https://developers.openai.com/api/docs/guides/realtime-costs, 30 November
+ * 2026). Whole sound may be compressed to a sixth.
+ */
+const SOUND_CHARACTERS_PER_TOKEN = 3_200;
+const COMPRESSED_WEIGHT = 6;
+const SOUND_COVER = 1.5;
 const SEALED_BYTES_PER_TOKEN = 4; // sealed content is invisible, so there are no samples of it
 
 export class ProducedOutput {
@@ -69,6 +85,7 @@ export class ProducedOutput {
   #runningTokens = 0; // of thinking, as estimated by the provider
   #sealedBytes = 0; // of signatures: for invisible thinking they contain it in base64
   #redactedBytes = 0;
+  #soundCharacters = 0; // of base64, as if all were streamed
   #hasThinking = false;
   // The last character of the growing text.
   #lastVisible = 0;
@@ -93,6 +110,7 @@ export class ProducedOutput {
     this.#addVisible(textOf(delta['text']), this.#lastVisible);
     this.#addVisible(textOf(delta['partial_json']), this.#lastVisible);
     const type = delta['type'];
+    if (type === 'audio_delta') this.#addSound(objectOf(delta['audio']), 1);
     if (type === 'signature_delta') this.#sealedBytes += textOf(delta['signature']).length;
     if (type !== 'thinking_delta') return;
     this.#hasThinking = true;
@@ -131,6 +149,11 @@ export class ProducedOutput {
     this.text.addText(text);
   }
 
+  #addSound({ data, transcript }: JsonObject, weight: number): void {
+    this.#soundCharacters += textOf(data).length * weight;
+    this.#addVisible(textOf(transcript), this.#lastVisible);
+  }
+
   #addThinking(text: string, before: number): void {
     if (text === '') return;
     this.#lastThinking = addText(this.#thinking, text, before);
@@ -152,13 +175,15 @@ export class ProducedOutput {
     }
     this.#addThinking(textOf(block['thinking']), 0);
     this.#sealedBytes += textOf(block['signature']).length;
+    if (isSound(block)) this.#addSound(block, COMPRESSED_WEIGHT);
     if (block['type'] === 'redacted_thinking') this.#redactedBytes += textOf(block['data']).length;
   }
 
   /** An upper bound of what was received: no tokenizer makes more than a token of a byte. */
   tokensMost(): number {
     const bytes = totalBytes(this.visible) + totalBytes(this.#names) + totalBytes(this.#thinking);
-    return roundUp(bytes + Math.max(this.#runningTokens, this.#sealedTokens()) + this.#redactedTokens());
+    const unseen = Math.max(this.#runningTokens, this.#sealedTokens()) + this.#redactedTokens();
+    return roundUp(bytes + unseen + SOUND_COVER * this.#soundTokens());
   }
 
   /** The estimate of a checkpoint. Excludes tool names, which providers may not count; `tokensMax` bounds what is estimated by time. */
@@ -168,7 +193,9 @@ export class ProducedOutput {
     const timed = Math.min(tokensMax, (this.time.totalMs() * estimate.lowTokensPerSecond) / 1000);
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : timed;
     const thinking = Math.max(shown, unseen, shown === 0 ? this.#sealedTokens() : 0);
-    const tokens = roundUp(billedText(estimate, this.visible) + this.#redactedTokens() + thinking);
+    const tokens = roundUp(
+      billedText(estimate, this.visible) + this.#redactedTokens() + this.#soundTokens() + thinking,
+    );
     return isExact(estimate) ? tokens : Math.max(0, tokens - ENDS_TOKENS);
   }
 
@@ -179,14 +206,15 @@ export class ProducedOutput {
   countedTokens(counted: { text: number; thinking: number }, tokensMax: number): number {
     const shown = this.thinkingText.scale(counted.thinking);
     const thinking = Math.max(shown, this.#runningTokens, shown === 0 ? this.#sealedTokens() : 0);
-    const tokens = roundUp(this.text.scale(counted.text) + thinking + this.#redactedTokens());
+    const tokens = roundUp(this.text.scale(counted.text) + thinking + this.#redactedTokens() + this.#soundTokens());
     return this.#estimate.own === null ? tokens : Math.max(tokens, this.billedTokens(tokensMax));
   }
 
   /** Invisible output is bounded by `tokensMax`. */
   coverTokens(tokensMax: number): number {
     const estimate = this.#estimate;
-    const visible = coverText(estimate, this.visible) + coverText(estimate, this.#names);
+    const spoken = SOUND_COVER * this.#soundTokens();
+    const visible = coverText(estimate, this.visible) + coverText(estimate, this.#names) + spoken;
     const shown = coverText(estimate, this.#thinking);
     const { topTokensPerSecond } = estimate;
     const unseen = this.#runningTokens > 0 ? this.#runningTokens : (this.time.totalMs() * topTokensPerSecond) / 1000;
@@ -196,6 +224,10 @@ export class ProducedOutput {
 
   #sealedTokens(): number {
     return Math.floor((this.#sealedBytes * 3) / 4) / SEALED_BYTES_PER_TOKEN;
+  }
+
+  #soundTokens(): number {
+    return this.#soundCharacters / SOUND_CHARACTERS_PER_TOKEN;
   }
 
   #redactedTokens(): number {

@@ -1,25 +1,37 @@
 // Reads the images and documents of a request, for a count of the prompt that no provider made: the texts of documents, for
 // a tokenizer, and the tokens of everything else.
 
-import { findBlock, isJsonObject, type JsonObject, type MessageRequest, readImageSize, textOf } from '../wire/wire.ts';
+import {
+  findBlock,
+  isJsonObject,
+  isSound,
+  type JsonObject,
+  type MessageRequest,
+  objectOf,
+  readImageSize,
+  textOf,
+} from '../wire/wire.ts';
 import { DocumentWork, UnreadableDocument } from './document-work.ts';
 import { imageTokens, pageImageTokens } from './image-tokens.ts';
 import { isOle, isPdf, isTextType, isZip } from './measure-documents.ts';
 import { readOfficeText } from './read-office-text.ts';
 import { readPdfText } from './read-pdf-text.ts';
+import { soundTokens } from './sound-tokens.ts';
 
 export interface MediaContent {
   texts: string[];
-  /** Tokens of images, of pages as images, and of text that a file does not tell. */
+  /** Tokens of images, of sound, of pages as images, and of text that a file does not tell. */
   tokens: number;
 }
 
 /** Reads all images and documents; null if their content cannot be known: files elsewhere, and files that cannot be read. */
 export async function readMedia(request: Pick<MessageRequest, 'body'>, model: string): Promise<MediaContent | null> {
   const sources: { isImage: boolean; source: JsonObject }[] = [];
+  const sounds: string[] = [];
   findBlock(request.body, (block) => {
     const source = block['source'];
-    if (isJsonObject(source)) sources.push({ isImage: block['type'] === 'image', source });
+    if (isSound(block)) sounds.push(textOf(objectOf(source)['data']));
+    else if (isJsonObject(source)) sources.push({ isImage: block['type'] === 'image', source });
     return false;
   });
   const content = new MediaReader(model);
@@ -32,7 +44,8 @@ export async function readMedia(request: Pick<MessageRequest, 'body'>, model: st
     if (thrown instanceof UnreadableDocument) return null;
     throw thrown;
   }
-  return { texts: content.texts, tokens: Math.ceil(content.tokens) };
+  const { typical } = await soundTokens(sounds, [model]);
+  return { texts: content.texts, tokens: Math.ceil(content.tokens) + typical };
 }
 
 class MediaReader {

@@ -18,6 +18,9 @@ export interface PartialCounts {
 
 export interface PartialUsage extends PartialCounts {
   thinking: number | null;
+  /** Tokens of sound, included in the counts above. */
+  soundInput: number | null;
+  soundOutput: number | null;
   webSearches: number | null;
   tier: ServiceTier | null;
   /** The sum over the summaries that the provider made of the conversation: billed, and not included in the counts above. */
@@ -38,6 +41,8 @@ const COUNTS = [
   'cache_creation.ephemeral_5m_input_tokens',
   'cache_creation.ephemeral_1h_input_tokens',
   'server_tool_use.web_search_requests',
+  'input_tokens_details.audio_tokens',
+  'output_tokens_details.audio_tokens',
 ];
 // Known, without a price of their own: thinking is part of the output, a fetch costs only its tokens.
 const FREE = ['output_tokens_details.thinking_tokens', 'server_tool_use.web_fetch_requests'];
@@ -53,6 +58,8 @@ export function readUsage(value: JsonValue | undefined): PartialUsage {
   return {
     ...requireCrediblePrompt(readCounts(usage, disbelieved), disbelieved),
     thinking: readCount(usage['output_tokens_details'], 'thinking_tokens', disbelieved),
+    soundInput: readCount(usage['input_tokens_details'], 'audio_tokens', disbelieved),
+    soundOutput: readCount(usage['output_tokens_details'], 'audio_tokens', disbelieved),
     webSearches: readCount(usage['server_tool_use'], 'web_search_requests', disbelieved),
     tier: servedTier(usage),
     compactions: readCompactions(usage['iterations'], disbelieved),

@@ -12,3 +12,4 @@ export { Estimates, type SampleDocument, type SampleStore } from './estimates.ts
 export { inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
 export { readMedia } from './read-media.ts';
 export { isOfUnknownTier, readThinking } from './read-usage.ts';
+export { joinSound, type SoundCounts, splitSound } from './split-sound.ts';

@@ -1,7 +1,7 @@
 // Builds a whole message from stream events: usage and signatures replace, everything else appends.
 
 import { isWholeNumber } from '../base/checked-number.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from './message-request.ts';
+import { isJsonObject, isSound, type JsonObject, type JsonValue, jsonObjects, objectOf } from './message-request.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 
 /** The events are not a complete Messages stream. The message is for operators. */
@@ -92,6 +92,9 @@ export class MessageFold {
         block['citations'] = Array.isArray(before) ? [...before, citation] : [citation];
         break;
       }
+      case 'audio_delta':
+        growSound(block, delta['audio']);
+        break;
       case 'compaction_delta':
         block['content'] = delta['content'] ?? null;
         if (delta['encrypted_content'] !== undefined) block['encrypted_content'] = delta['encrypted_content'];
@@ -132,6 +135,21 @@ export function laterCounts(before: JsonObject, later: JsonObject, wereEstimates
 function promptOf(counts: JsonObject): number {
   const parts = PROMPT_COUNTS.map((name) => counts[name]);
   return parts.reduce<number>((sum, count) => sum + (isWholeNumber(count) ? count : 0), 0);
+}
+
+/** Texts append, other members replace. Each piece of sound is base64 of its own. */
+function growSound(block: JsonObject, audio: JsonValue | undefined): void {
+  const { data = '', transcript = '', ...others } = objectOf(audio);
+  Object.assign(block, others);
+  const before = text(block['data'] ?? '');
+  const isPadded = before.endsWith('=');
+  const piece = text(data);
+  block['data'] = isPadded && piece !== '' ? joinBase64(before, piece) : before + piece;
+  block['transcript'] = text(block['transcript'] ?? '') + text(transcript);
+}
+
+function joinBase64(...pieces: string[]): string {
+  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
 }
 
 function parseInput(json: string): JsonValue {
@@ -248,6 +266,10 @@ export function splitBlock(block: JsonObject): [JsonObject, JsonObject[]] {
     const deltas: JsonObject[] = thinking === '' ? [] : [{ type: 'thinking_delta', thinking }];
     if (typeof signature !== 'string') return [start, deltas];
     return [{ ...start, signature: '' }, [...deltas, { type: 'signature_delta', signature }]];
+  }
+  if (isSound(block)) {
+    const { type, ...audio } = block;
+    return [{ type: type ?? '' }, [{ type: 'audio_delta', audio }]];
   }
   if (isJsonObject(input))
     return [{ ...block, input: {} }, [{ type: 'input_json_delta', partial_json: JSON.stringify(input) }]];

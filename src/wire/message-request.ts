@@ -91,6 +91,8 @@ export interface MessageRequest {
   units?: Units;
   /** Absent: none. */
   unbounded?: Unbounded;
+  /** The message has sound, or asks for it. Absent: neither. */
+  hasSound?: true;
   /** The form that it came as, with files that providers are sent. Absent: it came as JSON. */
   form?: SentForm;
 }
@@ -157,6 +159,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Whether a content block is sound, which Messages lacks: that of translated requests, and of answers to them. */
+export function isSound({ type }: JsonObject): boolean {
+  return type === 'audio';
+}
+
 /** Whether a content block is thinking, visible or sealed. */
 export function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
@@ -182,7 +189,8 @@ export const NO_TOKENS: Readonly<TokenCounts> = Object.freeze({
   webSearches: 0,
 });
 
-/** All tokens of the prompt, cached or not. */
+/** All tokens of the prompt, cached or not, of text and of sound. */
 export function promptTokens(counts: TokenCounts): number {
-  return counts.input + counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
+  const ofText = counts.input + counts.cacheRead + counts.cacheWrite5m + counts.cacheWrite1h;
+  return counts.units === undefined ? ofText : ofText + (counts.units.counts.input_audio_tokens ?? 0);
 }

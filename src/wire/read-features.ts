@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
-import { isJsonObject, jsonObjects, objectOf, textOf } from './message-request.ts';
+import { isJsonObject, isSound, jsonObjects, objectOf, textOf } from './message-request.ts';
 import { type ServiceTier, tierOf } from './service-tier.ts';
 
 /**
@@ -70,6 +70,10 @@ export interface RequestFeatures {
   /** The path of the first field that names an object stored at the provider. */
   storedObject: string | null;
   hasTools: boolean;
+  /** The path of the first block of sound; null: none. */
+  sound: string | null;
+  /** The answer is spoken. */
+  speaks: boolean;
   cacheControl: 'none' | '5m' | '1h';
 }
 
@@ -108,7 +112,10 @@ const STORED_FIELDS = ['container', 'skills', 'previous_message_id'];
 const TOOL_TYPE_CHARACTERS_MAX = 64;
 
 /** `betas` is the client's beta header, values joined by commas; null without one. */
-export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: string | null): RequestFeatures {
+export function readFeatures(
+  request: Pick<MessageRequest, 'body'> & Partial<Pick<MessageRequest, 'protocol'>>,
+  betas: string | null,
+): RequestFeatures {
   const { body } = request;
   const found: RequestFeatures = {
     tier: tierOf(body),
@@ -120,6 +127,8 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
     notOffered: refusedField(body),
     storedObject: storedField(body),
     hasTools: Array.isArray(body['tools']) && body['tools'].length > 0,
+    sound: null,
+    speaks: request.protocol === 'chat-completions' && isJsonObject(body['audio']),
     cacheControl: 'none',
   };
   noteCacheControl(found, body);
@@ -127,6 +136,7 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
   const tools = body['tools'];
   if (Array.isArray(tools)) for (const tool of tools) if (isJsonObject(tool)) noteTool(found, types, tool);
   let hasStoredBlock = false;
+  let hasSound = false;
   findBlock(body, (block) => {
     noteCacheControl(found, block);
     if (block['type'] === 'tool_addition') {
@@ -135,8 +145,10 @@ export function readFeatures(request: Pick<MessageRequest, 'body'>, betas: strin
       if (isJsonObject(added)) noteTool(found, types, added);
     }
     hasStoredBlock ||= storedPart(block) !== null;
+    hasSound ||= isSound(block);
     return false;
   });
+  if (hasSound) found.sound = findBlock(body, isSound);
   found.notOffered ??= refusedTool(types, tools);
   if (hasStoredBlock) found.storedObject ??= storedBlockPath(body);
   return found;

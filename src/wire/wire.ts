@@ -23,6 +23,7 @@ export {
   decodeBytes,
   EXTRA_MEMBER,
   isJsonObject,
+  isSound,
   isThinking,
   type JsonObject,
   type JsonValue,

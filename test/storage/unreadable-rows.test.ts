@@ -86,6 +86,17 @@ test('payments, mails, destinations and samples that can be read are found behin
   opened.close();
 });
 
+test('batches that can be read are listed and run behind those that cannot', async () => {
+  const { opened, reports, reads, four } = openDamaged();
+  const batch = { account_id: 1, company_id: 1, key_id: 1, form: 'openai', status: 'running' };
+  four('batches', (id) => ({ id, ...batch, created_at_ms: id, due_at_ms: id }));
+  expect(idsOf(await reads.listRunningBatches(9))).toEqual([1, 3, 4]);
+  const listed = { keyId: 1, form: 'openai', order: 'asc', ...page } as const;
+  expect(idsOf(await reads.listBatches(listed))).toEqual([1, 3]);
+  expect(reports.filter((report) => report.startsWith('2 batches.document: '))).not.toEqual([]);
+  opened.close();
+});
+
 test('secrets that are sealed anew are never passed over', async () => {
   const { opened, reads, insert, four } = openDamaged();
   four('mails', (id) => ({ id, created_at_ms: id, next_at_ms: id, tries: 0, secret_sealed: 'sealed' }));

@@ -7,10 +7,8 @@ const STORED = 'nothing is stored here; send the whole conversation';
 
 /** Fields that are refused when they request anything. */
 export const REFUSED_FIELDS: Readonly<Record<string, RefusedField>> = {
-  audio: { why: 'audio output is not supported' },
   conversation: { why: STORED },
   logprobs: { why: 'log probabilities are not available' },
-  modalities: { why: 'only text output is supported', harmless: ['["text"]'] },
   moderation: { why: 'requests and answers are not moderated here' },
   n: { why: 'a request returns one choice; send the request several times for more', harmless: ['1'] },
   previous_response_id: { why: STORED },
@@ -37,8 +35,17 @@ export const FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(REFUSED_FIELDS),
   ...DROPPED_FIELDS,
   ...RESPONSE_FIELDS,
-  ...['body', 'frequency_penalty', 'function_call', 'functions', 'max_completion_tokens', 'max_tokens', 'messages'],
-  ...['logit_bias', 'model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning'],
+  ...[
+    'audio',
+    'body',
+    'frequency_penalty',
+    'function_call',
+    'functions',
+    'max_completion_tokens',
+    'max_tokens',
+    'messages',
+  ],
+  ...['logit_bias', 'modalities', 'model', 'parallel_tool_calls', 'presence_penalty', 'prompt_cache_key', 'reasoning'],
   ...['reasoning_effort', 'response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'stop_sequences'],
   ...[
     'stream',

@@ -5,9 +5,11 @@ import { effortMembers, readChatEffort } from '../../protocols/effort.ts';
 import { requireObject } from '../../protocols/placed.ts';
 import { askedTier, TIER_FIELD, tierMember } from '../../protocols/service-tiers.ts';
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   objectOf,
+  requireList,
   requireText,
   type ServiceTier,
   wrongField,
@@ -19,6 +21,7 @@ import {
   givenFields,
   OPENAI_RANGES,
   refuseFields,
+  requests,
   userMember,
   withInner,
 } from '../request-fields.ts';
@@ -87,6 +90,7 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
     ...tools.members,
     ...effortMembers(readChatEffort(body), format, formatPath, fields),
     ...userMember(body, fields),
+    ...spokenMember(body),
     ...extraMember(body, TRANSLATED_FIELDS),
   };
   return {
@@ -99,6 +103,27 @@ export function convertRequest(given: JsonObject, listName = 'messages'): Conver
       origins: { messages: conversation.origins, system: system.map(({ path }) => path), tools: tools.origins, fields },
     },
   };
+}
+
+const SPOKEN_FORMATS: readonly JsonValue[] = ['wav', 'aac', 'mp3', 'flac', 'opus', 'pcm16'];
+const STREAMED_FORMAT = 'pcm16';
+
+/** `audio`, if the answer is to be spoken. Throws invalid_request. */
+export function spokenMember({ modalities: given, audio = null, stream }: JsonObject): JsonObject {
+  const modalities = requireList(given ?? [], 'modalities');
+  const other = modalities.findIndex((one) => one !== 'text' && one !== 'audio');
+  if (other >= 0) throw wrongField(`modalities.${other}`, "Input should be 'text' or 'audio'");
+  if (!modalities.includes('audio')) {
+    if (requests(audio)) throw wrongField('audio', 'is only for answers whose modalities include "audio"');
+    return {};
+  }
+  const { voice = null, format } = requireObject(audio ?? undefined, 'audio');
+  if (!isJsonObject(voice)) requireText(voice ?? undefined, 'audio.voice');
+  if (format === undefined || !SPOKEN_FORMATS.includes(format))
+    throw wrongField('audio.format', `Input should be one of ${SPOKEN_FORMATS.join(', ')}`);
+  if (stream === true && format !== STREAMED_FORMAT)
+    throw wrongField('audio.format', `Input should be ${STREAMED_FORMAT} in a stream`);
+  return { audio: { voice, format } };
 }
 
 /** `text.format` is the name in Responses. */

@@ -134,6 +134,10 @@ export class ChunkWriter implements AnswerWriter {
     }
   }
 
+  sound(piece: JsonObject): string {
+    return this.#chunk({ audio: piece });
+  }
+
   closeBlock(block: JsonObject): string {
     if (block['type'] === 'tool_use') {
       const given = this.#hasInput ? '' : JSON.stringify(block['input'] ?? {});

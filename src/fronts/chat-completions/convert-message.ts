@@ -6,7 +6,15 @@ import { wordOf } from '../../protocols/stop-words.ts';
 import { detailOf } from '../../protocols/thinking.ts';
 import { CHAT_COUNTS, countsOfMessage, writeCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
-import { isThinking, jsonObjects, objectOf, signatureForCall, signatureMember, textOf } from '../../wire/wire.ts';
+import {
+  isSound,
+  isThinking,
+  jsonObjects,
+  objectOf,
+  signatureForCall,
+  signatureMember,
+  textOf,
+} from '../../wire/wire.ts';
 import type { ChatTerms } from './chat-request.ts';
 
 export function convertUsage(usage: JsonObject): JsonObject {
@@ -59,16 +67,19 @@ function assistantMessage(
     const called = { name, arguments: form === undefined ? json : customInput(json) };
     return [{ id, type: 'function', function: called, ...signatureMember(signature) }];
   });
+  const { type: _, ...audio } = blocks.find(isSound) ?? {};
+  const isSpoken = Object.keys(audio).length > 0;
   const details = blocks.filter(isThinking).map(detailOf);
   // The older `function_call` format has only one call.
   const called = callsFunctions ? { function_call: calls[0]?.['function'] ?? null } : { tool_calls: calls };
   return {
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
+    content: text === '' && (calls.length > 0 || isSpoken) ? null : text,
     refusal: null,
     ...(thinking !== '' && { reasoning_content: thinking }),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(calls.length > 0 && called),
+    ...(isSpoken && { audio: audio as JsonObject }),
   };
 }
 

@@ -8,7 +8,14 @@ import { findMode } from '../openai-tools.ts';
 import { refuseFields } from '../request-fields.ts';
 import { RESPONSE_FIELDS, type ResponseTerms, readResponses } from '../responses/responses.ts';
 import { REFUSED_FIELDS, TRANSLATED_FIELDS } from './chat-fields.ts';
-import { type ConvertedRequest, maxTokensMember, sameFields, stopMember, usagePlace } from './chat-request.ts';
+import {
+  type ConvertedRequest,
+  maxTokensMember,
+  sameFields,
+  spokenMember,
+  stopMember,
+  usagePlace,
+} from './chat-request.ts';
 import { readSystem } from './convert-conversation.ts';
 import { type CustomTools, forbidsParallel } from './convert-tools.ts';
 
@@ -61,6 +68,7 @@ export function convertResponsesBody(body: JsonObject, listName: string): Conver
       ...(!hasLimit && maxTokensMember(body, fields)),
       ...stopMember(body, fields),
       ...(system.length > 0 && { system }),
+      ...spokenMember(body),
     },
     terms: {
       usage: usagePlace(body['stream_options'] ?? null),

@@ -2,6 +2,7 @@
 
 import { dataUrl } from '../../protocols/data-url.ts';
 import { isExactObject, type Placed, requireObject, textBlock } from '../../protocols/placed.ts';
+import { soundBlock } from '../../protocols/sound.ts';
 import {
   isOfGoogle,
   type JsonObject,
@@ -185,6 +186,7 @@ function convertUserPart(part: JsonObject, path: string): Placed[] {
 }
 
 const IMAGE = /^image\/[\w.+-]+$/;
+const SOUND = /^audio\/[\w.+-]+$/;
 const PDF = 'application/pdf';
 const TEXT = /^text\/[\w.+-]+$|^application\/json$/;
 
@@ -194,8 +196,9 @@ function convertInline(blob: JsonObject, path: string): Placed[] {
   const data = requireText(blob['data'], place);
   const base64 = plainBase64(data);
   if (IMAGE.test(type)) return [convertImage(dataUrl(type, base64), place)];
+  if (SOUND.test(type)) return [{ block: soundBlock(type, base64), path: place }];
   if (type !== PDF && !TEXT.test(type))
-    throw wrongField(`${path}.mimeType`, 'Input should be an image, application/pdf or text');
+    throw wrongField(`${path}.mimeType`, 'Input should be an image, sound, application/pdf or text');
   const url = dataUrl(type === PDF ? PDF : 'text/plain', base64);
   return [convertDocument(url, place, textOf(blob['displayName']))];
 }

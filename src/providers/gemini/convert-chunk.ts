@@ -5,7 +5,7 @@ import { DAY_MS } from '../../base/clock.ts';
 import { statusOfGoogle } from '../../protocols/gemini.ts';
 import { tierMembers } from '../../protocols/service-tiers.ts';
 import { type Ending, endingOf } from '../../protocols/stop-words.ts';
-import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
+import { readGeminiCounts } from '../../protocols/token-counts.ts';
 import type { JsonObject, JsonValue, StreamEvent } from '../../wire/wire.ts';
 import {
   isJsonObject,
@@ -95,6 +95,8 @@ export interface AnswerTerms {
   callIds: ReadonlySet<string>;
   /** The client requested thinking: then a text's signature gets its own block. */
   thinks: boolean;
+  /** The request has sound; absent: no. */
+  hasSound?: boolean;
 }
 
 const CALLS_MAX = 1_000;
@@ -139,7 +141,10 @@ export class ChunkConverter {
   /** Only the counts of a chunk. */
   count({ usageMetadata: metadata }: JsonObject, hasContent = false): void {
     if (isJsonObject(metadata)) this.usage.add(tierMembers(metadata['trafficType'], metadata['serviceTier']));
-    this.usage.take(isJsonObject(metadata) ? [readCounts(metadata, GEMINI_COUNTS)] : NO_REPORTS, hasContent);
+    this.usage.take(
+      isJsonObject(metadata) ? [readGeminiCounts(metadata, this.#terms.hasSound === true)] : NO_REPORTS,
+      hasContent,
+    );
   }
 
   /** The end of the answer, with its counts. Throws ProviderFault if no chunk said that it ended, or not with an answer. */

@@ -2,6 +2,7 @@
 
 import { readPlainDataUrl } from '../../protocols/data-url.ts';
 import { type Placed, remind } from '../../protocols/placed.ts';
+import { soundFormatOf, soundTypeOf } from '../../protocols/sound.ts';
 import {
   isJsonObject,
   isOfGoogle,
@@ -51,6 +52,17 @@ function inline(mimeType: string, data: JsonValue | undefined, path: string): Js
   return { inlineData: { mimeType, data } };
 }
 
+/** https://ai.google.dev/gemini-api/docs/audio (30 November 2026). */
+const SOUND_TYPES: readonly string[] = ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'flac'].map((name) => `audio/${name}`);
+
+function soundPart({ type, media_type: given, data }: JsonObject, path: string): JsonObject {
+  if (type !== 'base64') refuseField(`${path}.source.type`, 'the provider of this model accepts sound only in base64');
+  const mediaType = soundTypeOf(soundFormatOf(textOf(given)) ?? '') ?? textOf(given);
+  if (!SOUND_TYPES.includes(mediaType))
+    refuseField(`${path}.source.media_type`, `the provider of this model accepts only ${SOUND_TYPES.join(', ')}`);
+  return inline(mediaType, data, `${path}.source.data`);
+}
+
 function imageAt(url: JsonValue | undefined, path: string): JsonObject {
   const inside = readPlainDataUrl(url);
   if (inside !== null) return inline(imageType(inside.mediaType, path), inside.base64, path);
@@ -86,6 +98,8 @@ function convertBlock({ block, path }: Placed): JsonObject[] {
       return textPart(block['text']);
     case 'image':
       return convertSource(block, path);
+    case 'audio':
+      return [soundPart(objectOf(block['source']), path)];
     case 'document': {
       const { title, context } = block;
       return [...textPart(heading({ title, context })), ...convertSource(block, path)];

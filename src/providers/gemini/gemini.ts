@@ -2,7 +2,7 @@
 
 import { readThinking } from '../../protocols/effort.ts';
 import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
-import { GEMINI_COUNTS, readCounts } from '../../protocols/token-counts.ts';
+import { readGeminiCounts } from '../../protocols/token-counts.ts';
 import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
 import { replacedToolNames } from '../client-tools.ts';
@@ -93,6 +93,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
     thinksByDefault,
     abilities: geminiAbilities,
     servesTier,
+    sound: () => ({ input: true, output: false }),
 
     async send(attempt) {
       const method = attempt.request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
@@ -119,7 +120,8 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
   const isOwn = ownBody(attempt) !== null;
   const terms = termsOf(attempt, isOwn);
   // Numbers in tool inputs keep their digits.
-  const readJsonOf = (from: Response) => readJson(from, signal, parseExactly, usageOf);
+  const readJsonOf = (from: Response) =>
+    readJson(from, signal, parseExactly, (answer) => usageOf(answer, request.hasSound === true));
   if (isOwn && !request.stream) {
     const { value, text, upstreamRequestId } = await readJsonOf(response);
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };
@@ -134,9 +136,9 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
   });
 }
 
-function usageOf({ usageMetadata }: JsonObject): JsonObject {
+function usageOf({ usageMetadata }: JsonObject, hasSound: boolean): JsonObject {
   const { trafficType, serviceTier, ...counts } = objectOf(usageMetadata);
-  return { ...makeUsage(readCounts(counts, GEMINI_COUNTS), DIALECT), ...tierMembers(trafficType, serviceTier) };
+  return { ...makeUsage(readGeminiCounts(counts, hasSound), DIALECT), ...tierMembers(trafficType, serviceTier) };
 }
 
 /** A client of this protocol gets its own names and ids of calls back. */
@@ -147,6 +149,7 @@ function termsOf({ request, requestId, upstreamModel }: Attempt, isOwn: boolean)
     names: isOwn ? new Map() : replacedToolNames(request.body, REQUEST_RULES.gemini),
     callIds: callIdsOf(request.body),
     thinks: readThinking(request.body) === 'on',
+    hasSound: request.hasSound === true,
   };
 }
 

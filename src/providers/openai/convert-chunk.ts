@@ -21,7 +21,9 @@ import { ThinkTagReader } from './split-think-tags.ts';
 
 /** Known members and details; other numbers are passed on under their own names. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...Object.values(CHAT_COUNTS).map((words) => words.join('.')),
+  ...Object.values(CHAT_COUNTS)
+    .map((words) => words.join('.'))
+    .filter((name) => !name.endsWith('.audio_tokens')), // unknown, unless the request has sound
   ...['text_tokens', 'image_tokens'].map(named('prompt_tokens_details')),
   'prompt_tokens_details.cache_creation_tokens', // LiteLLM
   'input_tokens_details.cached_tokens', // Responses
@@ -46,8 +48,8 @@ function named(holder: string): (name: string) => string {
 }
 
 /** Also in the words of Responses and Messages, for what has no count in those of Chat Completions. */
-export function readChatCounts(value: JsonObject): ReportedCounts {
-  const counts = readCounts(value, CHAT_COUNTS);
+export function readChatCounts(value: JsonObject, hasSound = false): ReportedCounts {
+  const counts = readCounts(value, CHAT_COUNTS, hasSound);
   const { prompt, output } = counts;
   const input = prompt ? NO_INPUT : readInput(value);
   const inner = objectOf(value['output_tokens_details']);
@@ -65,7 +67,7 @@ export function readChatCounts(value: JsonObject): ReportedCounts {
     ),
     output: firstCount(output, value['output_tokens']),
     thinking: firstCount(counts.thinking, ...(output ? [] : [inner['reasoning_tokens'], inner['thinking_tokens']])),
-    others: unknownNumbers(value),
+    others: unknownNumbers(value, hasSound),
   };
 }
 
@@ -92,10 +94,11 @@ function firstCount(...values: readonly (JsonValue | undefined)[]): number | nul
 }
 
 /** Unknown numbers, also one level inside: reported to the operator. */
-function unknownNumbers(usage: JsonObject): JsonObject {
+function unknownNumbers(usage: JsonObject, hasSound: boolean): JsonObject {
   const found: JsonObject = {};
+  const isSound = (name: string) => hasSound && name.endsWith('.audio_tokens');
   const isUnknown = (name: string, count: JsonValue) =>
-    typeof count === 'number' && count !== 0 && !KNOWN.has(name) && !TAKEN.test(name);
+    typeof count === 'number' && count !== 0 && !KNOWN.has(name) && !TAKEN.test(name) && !isSound(name);
   for (const [name, value] of Object.entries(usage)) {
     if (isUnknown(name, value)) found[name] = value;
     const inner = Object.entries(objectOf(value)).filter(([part, count]) => isUnknown(`${name}.${part}`, count));
@@ -163,7 +166,7 @@ export class ChunkConverter {
   take(chunk: JsonObject): StreamEvent[] {
     const choice = this.#choiceOf(chunk);
     const content = choice === undefined ? null : this.#choices.read(choice);
-    const reports = reportsIn(chunk, choice);
+    const reports = this.#reportsIn(chunk, choice);
     const hasContent = content !== null && isFilled(content);
     this.usage.add(tierMembers(chunk['service_tier']));
     this.usage.take(reports, hasContent);
@@ -178,10 +181,19 @@ export class ChunkConverter {
     return events;
   }
 
+  /** Usage is beside the choices, in a choice (Moonshot) or its content, or under a name of its own (Groq). */
+  #reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
+    const { usage: ofChoice, delta, message } = choice ?? {};
+    const places = [usage, ofChoice, objectOf(delta)['usage'], objectOf(message)['usage'], objectOf(groq)['usage']];
+    const reports = places.filter(isJsonObject);
+    if (reports.length === 0) return NO_REPORTS; // in most chunks
+    return reports.map((report) => readChatCounts(report, this.#attempt.request.hasSound === true));
+  }
+
   /** Only the counts of a chunk. */
   count(chunk: JsonObject): void {
     this.usage.add(tierMembers(chunk['service_tier']));
-    this.usage.take(reportsIn(chunk, this.#choiceOf(chunk)), false);
+    this.usage.take(this.#reportsIn(chunk, this.#choiceOf(chunk)), false);
   }
 
   /**
@@ -213,7 +225,7 @@ export class ChunkConverter {
     return this.#composer.hasContent || this.#calls.isGathering || this.usage.hasOutput;
   }
 
-  #takeContent({ details, areDetailsWhole, texts, calls }: NewContent): StreamEvent[] {
+  #takeContent({ details, areDetailsWhole, texts, calls, sound }: NewContent): StreamEvent[] {
     const events: StreamEvent[] = [];
     this.#details.take(details, areDetailsWhole);
     for (const { kind, text } of texts) {
@@ -222,6 +234,8 @@ export class ChunkConverter {
       else if (kind === 'thinkingPart') events.push(...this.#addThinking('content', text));
       else events.push(...(kind === 'text' ? this.#addTagged(text) : this.#addText(text)));
     }
+    if (sound !== null && this.#attempt.request.hasSound)
+      events.push(...this.#endWords(), ...this.#composer.sound(sound));
     if (calls.length > 0) events.push(...this.#endWords());
     for (const piece of calls) events.push(...this.#calls.take(piece));
     return events;
@@ -296,14 +310,6 @@ const FINISHED: readonly Ending[] = ['end_turn', 'tool_use', 'stop_sequence'];
 
 function isFinished(ending: Ending): boolean {
   return FINISHED.includes(ending);
-}
-
-/** Usage is beside the choices, in a choice (Moonshot) or its content, or under a name of its own (Groq). */
-function reportsIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject | undefined): readonly ReportedCounts[] {
-  const { usage: ofChoice, delta, message } = choice ?? {};
-  const places = [usage, ofChoice, objectOf(delta)['usage'], objectOf(message)['usage'], objectOf(groq)['usage']];
-  const reports = places.filter(isJsonObject);
-  return reports.length === 0 ? NO_REPORTS : reports.map(readChatCounts); // none in most chunks
 }
 
 /** Throws ProviderFault, also for an error with status 200. */

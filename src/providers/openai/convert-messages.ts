@@ -2,6 +2,7 @@
 
 import { dataUrl } from '../../protocols/data-url.ts';
 import { asReminder, type Placed } from '../../protocols/placed.ts';
+import { soundFormatOf } from '../../protocols/sound.ts';
 import { openReasoning, SignedJson } from '../../protocols/thinking.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
@@ -37,6 +38,8 @@ function convertBlock({ block, path }: Placed, profile: Profile): JsonObject[] {
       return [{ type: 'image_url', image_url: { url: imageUrl(block['source'], path, profile) } }];
     case 'document':
       return convertDocument({ block, path }, profile);
+    case 'audio':
+      return [soundPart(block['source'], path)];
     case 'search_result': {
       const head = `Search result: ${textOf(block['title'])}\nSource: ${textOf(block['source'])}`;
       const texts = jsonObjects(block['content']).map(({ text }) => textOf(text));
@@ -81,6 +84,14 @@ function imageUrl(source: JsonValue | undefined, path: string, profile: Profile)
   if (profile.imageUrls) return passAddress(url, `${path}.source.url`);
   const sentence = 'the provider of this model does not fetch URLs; send the image as base64';
   return refuseField(`${path}.source.url`, sentence);
+}
+
+function soundPart(source: JsonValue | undefined, path: string): JsonObject {
+  const { type, media_type: mediaType, data } = objectOf(source);
+  const format = type === 'base64' ? soundFormatOf(textOf(mediaType)) : null;
+  if (format === null)
+    refuseField(`${path}.source`, 'the provider of this model accepts sound as WAV or MP3 in base64');
+  return { type: 'input_audio', input_audio: { data: textOf(data), format } };
 }
 
 function convertDocument({ block, path }: Placed, profile: Profile): JsonObject[] {

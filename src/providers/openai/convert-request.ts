@@ -127,10 +127,16 @@ export function convertBody(attempt: Attempt, profile: Profile): JsonObject {
     ...convertFormat(exact, profile),
     ...requestedTier(profile.serviceTiers, body),
     ...(profile.endUser !== null && userId !== null && { [profile.endUser]: userId }),
+    ...spokenMembers(request),
     ...(request.stream && { stream: true }),
     ...(request.stream && profile.streamUsage && { stream_options: { include_usage: true } }),
     ...attempt.extra,
   };
+}
+
+function spokenMembers({ protocol, body }: MessageRequest): JsonObject {
+  const { audio } = body;
+  return protocol === 'chat-completions' && isJsonObject(audio) ? { modalities: ['text', 'audio'], audio } : {};
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k', 'seed', 'frequency_penalty', 'presence_penalty'];

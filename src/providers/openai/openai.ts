@@ -44,6 +44,8 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
     ignores: (attempt) => ignoredFields(attempt, profileOf(attempt)),
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 
+    sound: () => ({ input: true, output: true }),
+
     servesTier: (tier, { baseUrl, upstreamModel }) => tier in choose(baseUrl, upstreamModel).serviceTiers,
 
     async send(attempt) {
@@ -79,7 +81,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
             attempt.signal,
             parseChat,
             ({ usage, service_tier: tier }) => ({
-              ...makeUsage(readChatCounts(objectOf(usage))),
+              ...makeUsage(readChatCounts(objectOf(usage), attempt.request.hasSound === true)),
               ...tierMembers(tier),
             }),
           );

@@ -1,5 +1,6 @@
 // Reads the new content of a chunk's choice: its `delta`, or the part of its `message` that no earlier chunk had.
 
+import { isWholeNumber } from '../../base/checked-number.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { argumentsText } from '../compose-message.ts';
 
@@ -19,6 +20,8 @@ export interface NewContent {
   texts: TextPiece[];
   /** Pieces of calls. */
   calls: JsonObject[];
+  /** A piece of spoken output; null: none. */
+  sound: JsonObject | null;
 }
 
 const HEAD_CHARACTERS = 1_024;
@@ -49,6 +52,7 @@ export class ChoiceReader {
   readonly #inputs = new Map<JsonValue, SaidText>(); // of calls in messages, by index
   #hasDetails = false; // of a delta
   #hasCalls = false; // of a delta
+  #hasSound = false; // of a delta
 
   read(choice: JsonObject): NewContent {
     let content = contentOf(objectOf(choice['delta']));
@@ -63,11 +67,12 @@ export class ChoiceReader {
     }
     this.#hasDetails ||= content.details.length > 0;
     this.#hasCalls ||= content.calls.length > 0;
+    this.#hasSound ||= content.sound !== null;
     return content;
   }
 
   /** The new content of a message. */
-  #newOf({ details, texts, calls }: NewContent): NewContent {
+  #newOf({ details, texts, calls, sound }: NewContent): NewContent {
     const kinds = new Set(texts.map(({ kind }) => kind));
     const known = new Map([...kinds].map((kind) => [kind, this.#texts[kind].knownIn(wholeOf(texts, kind))]));
     const fresh = texts.map(({ kind, text }) => {
@@ -80,6 +85,7 @@ export class ChoiceReader {
       details: this.#hasDetails ? [] : details,
       areDetailsWhole: true,
       texts: fresh.filter(({ text }) => text !== ''),
+      sound: this.#hasSound ? null : sound,
       calls: this.#hasCalls ? [] : calls.flatMap((call, at) => this.#newInCall(call, call['index'] ?? at)),
     };
   }
@@ -98,8 +104,8 @@ export class ChoiceReader {
 }
 
 /** Whether it is more than the empty texts of a first or last chunk. */
-export function isFilled({ details, texts, calls }: NewContent): boolean {
-  return texts.length > 0 || calls.length > 0 || details.length > 0;
+export function isFilled({ details, texts, calls, sound }: NewContent): boolean {
+  return texts.length > 0 || calls.length > 0 || details.length > 0 || sound !== null;
 }
 
 function wholeOf(texts: readonly TextPiece[], kind: TextKind): string {
@@ -122,7 +128,19 @@ function contentOf(said: JsonObject): NewContent {
     areDetailsWhole: false,
     texts,
     calls: calls.length === 0 && isJsonObject(old) ? [{ index: 0, function: old }] : calls,
+    sound: soundOf(said['audio']),
   };
+}
+
+function soundOf(audio: JsonValue | undefined): JsonObject | null {
+  const { id, data, transcript, expires_at: expiresAt } = objectOf(audio);
+  const piece = {
+    ...(typeof id === 'string' && { id }),
+    ...(typeof data === 'string' && { data }),
+    ...(typeof transcript === 'string' && { transcript }),
+    ...(isWholeNumber(expiresAt) && { expires_at: expiresAt }),
+  };
+  return Object.keys(piece).length > 0 ? piece : null;
 }
 
 /** A text, a part, or a list of both. */

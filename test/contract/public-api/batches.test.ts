@@ -209,6 +209,30 @@ test.each([
   expect(await accountOf(caller)).toEqual({ balance: '10.00', held: '0' });
 });
 
+test('making a batch takes one request from the rates, even if nothing of it can be sold', async () => {
+  const caller = await world.makeKey({ credit: '10.00' }, { rpm: 2 });
+  const make = async () => {
+    const { status, headers } = await fetch(`${world.url}/v1/messages/batches`, {
+      method: 'POST',
+      headers: { 'x-api-key': caller.secret, 'content-type': 'application/json' },
+      body: JSON.stringify({ requests: [requestOf('one', { model: 'nonesuch' })] }),
+    });
+    return [status, headers.has('retry-after')];
+  };
+  expect([await make(), await make(), await make()]).toEqual([
+    [200, false],
+    [200, false],
+    [429, true],
+  ]);
+  const body = { input_file_id: 'file-none', endpoint: '/v1/chat/completions', completion_window: '24h' };
+  const ofFile = await fetch(`${world.url}/v1/batches`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(ofFile.status).toBe(429);
+});
+
 test('a request that is sent again takes its money from the same reserve, which others cannot spend in between', async () => {
   world.reset();
   const caller = await world.makeKey({ credit: '0.01' });

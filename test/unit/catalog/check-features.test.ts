@@ -23,6 +23,9 @@ const catalog = catalogOf({
 const none: PricedFeatures = {
   webSearch: null,
   longContext: false,
+  sound: null,
+  speaks: false,
+  tier: 'standard',
   notOffered: null,
 };
 

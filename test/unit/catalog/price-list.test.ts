@@ -54,7 +54,7 @@ const FAMILY_RATES: Record<string, Partial<Record<PricePath, RegExp>>> = {
     long_context: /^claude-haiku-5-5$/,
   },
   openai: {
-    cache_read: /^(?!gpt-5(\.\d)?-pro$|o3-pro$)/,
+    cache_read: /^(?!gpt-5(\.\d)?-pro$|o3-pro$|gpt-audio)/,
     cache_write_5m: /^gpt-(6|5\.6|daybreak)/,
     web_search_per_thousand: /^(gpt-5|gpt-6(?!\.2)|o3)(?!.*-(cyber|rosalind))/,
     long_context: /^gpt-(6(?!-cyber)|5\.6|5\.[45](-pro)?$|daybreak)/,

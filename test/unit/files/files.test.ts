@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FilesPlace } from '../../../src/config/config.ts';
-import { Files, formatFileId, formatOpenAiFileId, type NewFile } from '../../../src/files/files.ts';
+import { Files, formatFileId, formatOpenAiFileId, type NewFile, openFileBytes } from '../../../src/files/files.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import { type OpenStores, openWorkbench, START_MS } from '../../money/ledger/workbench.ts';
@@ -84,7 +84,7 @@ describe.each(Object.entries(places))('in %s', (_, { place, kept, lose, fail }) 
     const store = bench.stores.files;
     let nowMs = START_MS;
     const vault = openVault(Buffer.alloc(32, 7));
-    const files = new Files({ store, place, vault, limits: () => limits, nowMs: () => nowMs });
+    const files = new Files({ store, bytes: openFileBytes(place), vault, limits: () => limits, nowMs: () => nowMs });
     const known = { accountId: 7, companyId: 5, keyId: 3, onlyKeyId: null, name: 'a.txt', mediaType: 'text/plain' };
     const create = async (content: Uint8Array | string, change: Partial<NewFile> = {}) => {
       await using spooled = await spool.create(1);
@@ -220,7 +220,7 @@ test('without a place, files are refused by the name of the setting', async () =
   await using bench = await openWorkbench(openMemory, 0);
   const limits = { files: 1, bytes: 1 };
   const vault = openVault(Buffer.alloc(32));
-  const files = new Files({ store: bench.stores.files, place: null, vault, limits: () => limits, nowMs: () => 0 });
+  const files = new Files({ store: bench.stores.files, bytes: null, vault, limits: () => limits, nowMs: () => 0 });
   expect(files.requireRoom(1, 1)).rejects.toThrow('its operator must set TURNPIKE_FILES');
   expect(await files.sweep(new AbortController().signal)).toBe(0);
 });

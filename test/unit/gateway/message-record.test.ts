@@ -19,7 +19,7 @@ function needsAfter(...events: EventValue[]): boolean {
   const plan = { thinks: true, hasServerTools: false, isCompacted: false, firstCase };
   return needsCounts({
     attempt: { counter },
-    admitted: { plan, maxTokens: 100 },
+    admitted: { plan, maxTokens: 100, offer: { model: { serves: 'messages' } } },
     coveredTokens: 50,
     ending: 'revoked',
   });

@@ -17,6 +17,8 @@ const NONE = {
   cacheWrite: null,
   output: null,
   thinking: null,
+  soundInput: null,
+  soundOutput: null,
   total: null,
 };
 const NAMES = Object.keys(NONE) as (keyof typeof NONE)[];
@@ -32,7 +34,7 @@ test.each([
     const given = known.filter((_, place) => (set >> place) % 2 === 1);
     const counts = { ...NONE, ...Object.fromEntries(given.map((name, place) => [name, place * 7])) };
     const usage = writeCounts(counts, words);
-    expect(readCounts(usage, words)).toEqual({ ...counts, others: {} });
-    expect(writeCounts(readCounts(usage, words), words)).toEqual(usage);
+    expect(readCounts(usage, words, true)).toEqual({ ...counts, others: {} });
+    expect(writeCounts(readCounts(usage, words, true), words)).toEqual(usage);
   }
 });

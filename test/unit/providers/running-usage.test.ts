@@ -13,6 +13,8 @@ const NONE: ReportedCounts = {
   cacheWrite: null,
   output: null,
   thinking: null,
+  soundInput: null,
+  soundOutput: null,
   total: null,
   others: {},
 };

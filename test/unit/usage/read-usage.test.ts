@@ -15,6 +15,8 @@ const nothing = {
   cacheWrite5m: null,
   cacheWrite1h: null,
   thinking: null,
+  soundInput: null,
+  soundOutput: null,
   webSearches: null,
   tier: null,
   compactions: null,

@@ -28,6 +28,8 @@ test('a plain request has no special features', () => {
     notOffered: null,
     storedObject: null,
     hasTools: false,
+    sound: null,
+    speaks: false,
     cacheControl: 'none',
   });
 });

@@ -9,10 +9,29 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/reso
 import { z } from 'zod';
 import { expectMoney, GOOD, type Json, sharedWorld } from '../../contract/post-messages/world.ts';
 import { costOf, countText } from '../../support/count-text.ts';
-import { eventText, type Script, scripts, UPSTREAM_USAGE, upstreamMessage } from '../../support/scripted-upstream.ts';
+import {
+  eventText,
+  type Script,
+  scripts,
+  startScriptedUpstream,
+  UPSTREAM_USAGE,
+  upstreamMessage,
+} from '../../support/scripted-upstream.ts';
 
-const world = await sharedWorld();
-afterAll(() => world.stop());
+const speaker = await startScriptedUpstream(scripts.json('{}'));
+const world = await sharedWorld({
+  providers: { speaker: { kind: 'openai', base_url: speaker.url, api_key: 'k', private_network: true } },
+  models: {
+    'gpt-audio': {
+      price: { input: '2.5', output: '10', units: { audio_input: '32', audio_output: '64' } },
+      routes: [{ provider: 'speaker' }],
+    },
+  },
+});
+afterAll(async () => {
+  await world.stop();
+  await speaker.close();
+});
 
 const clientOf = (apiKey: string, maxRetries = 0) => new OpenAI({ apiKey, baseURL: `${world.url}/v1`, maxRetries });
 const hello: ChatCompletionMessageParam[] = [{ role: 'user', content: 'Good morning!' }];
@@ -398,6 +417,59 @@ test('speaks, whole and in events', async () => {
   const record = { endpoint: 'speech', units: { characters: 13 }, cost: '0.000195' };
   await expectMoney(world, caller, [record, record]);
 });
+
+test('sends sound in a conversation, and gets a spoken answer, whole and in a stream', async () => {
+  const caller = await world.makeKey();
+  const { completions } = clientOf(caller.secret).chat;
+  const audio = { id: 'audio_1', data: 'AAEC', transcript: 'Good morning!', expires_at: 1_790_000_000 };
+  const usage = {
+    prompt_tokens: 45,
+    completion_tokens: 60,
+    total_tokens: 105,
+    prompt_tokens_details: { audio_tokens: 30 },
+    completion_tokens_details: { audio_tokens: 48 },
+  };
+  const head = { id: 'chatcmpl-1', model: 'gpt-audio', created: 1 };
+  const message = { role: 'assistant', content: null, refusal: null, audio };
+  const whole = { ...head, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }], usage };
+  const piece = (delta: Json, finish_reason: string | null = null) => ({
+    ...head,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const chunks = [piece({ role: 'assistant', audio }), piece({}, 'stop'), { ...piece({}), choices: [], usage }];
+  const sound = await clientOf(caller.secret).audio.speech.create({ ...spoken, response_format: 'wav' });
+  const data = Buffer.from(await sound.arrayBuffer()).toString('base64');
+  const asked = {
+    model: 'gpt-audio',
+    max_completion_tokens: 100,
+    messages: [
+      {
+        role: 'user' as const,
+        content: [{ type: 'input_audio' as const, input_audio: { data, format: 'wav' as const } }],
+      },
+    ],
+    modalities: ['text' as const, 'audio' as const],
+  };
+  speaker.play(scripts.json(JSON.stringify(whole)));
+  const answer = await completions.create({ ...asked, audio: { voice: 'alloy', format: 'mp3' } });
+  expect(answer.choices[0]?.message.audio).toEqual(audio);
+  expect(answer.usage).toMatchObject(usage);
+  speaker.play(
+    scripts.rawStream(`${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`),
+  );
+  const stream = await completions.create({ ...asked, stream: true, audio: { voice: 'alloy', format: 'pcm16' } });
+  const deltas = (await Array.fromAsync(stream)).map(({ choices: [choice] }) => choice?.delta as Json | undefined);
+  expect(deltas.flatMap((delta) => delta?.['audio'] ?? [])).toEqual([audio]);
+  expect(JSON.parse(speaker.requests.at(-1)?.body ?? '{}')).toMatchObject({ messages: asked.messages });
+  const record = {
+    units: { input_audio_tokens: 30, output_audio_tokens: 48 },
+    cost: String((15 * 2.5 + 30 * 32 + 12 * 10 + 48 * 64) / 1e6),
+  };
+  await expectMoney(world, caller, [record, record, { endpoint: 'speech' }]);
+});
+
+const spoken = { model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!' } as const;
 
 test('transcribes and translates, in every format and in events', async () => {
   const caller = await world.makeKey();

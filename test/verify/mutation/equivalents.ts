@@ -19,6 +19,7 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['credited:never:ofl3sd', 'no credit is stored under null'],
   ['isLonger:compare:jc3m47', 'the same period was returned before'],
   ['reserved:never:j8flz6', 'there is no hold without an id'],
+  ['before:never:h7588o', 'there is no hold without an id'],
   ['admitNow:only-right:xzkbwo', 'only a lookup is saved: no message had the id before'],
   ['sides:compare:td4t38', 'no debt entry is of zero'],
   ['answerIdempotencyRecord:compare:7sj8td', 'adding nothing leaves a meter that reads the same'],

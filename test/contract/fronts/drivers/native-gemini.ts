@@ -67,7 +67,7 @@ const NOT_OFFERED: [path: string, members: Json][] = [
   ['contents.0.parts.1.fileData.fileUri', file('http://example.com/a.png')],
   ['contents.0.parts.1.fileData.mimeType', file('https://example.com/a.mp4', 'video/mp4')],
   ['contents.0.parts.1.fileData.mimeType', part({ fileData: { fileUri: 'https://example.com/a' } })],
-  ['contents.0.parts.1.inlineData.mimeType', part({ inlineData: { mimeType: 'audio/wav', data: 'AAAA' } })],
+  ['contents.0.parts.1.inlineData.mimeType', part({ inlineData: { mimeType: 'video/mp4', data: 'AAAA' } })],
   ...[{ text: 'b' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }, { thought: true }].map(
     (beside): [string, Json] => ['contents.0.parts.1', part({ ...beside, fileData: STORED })],
   ),

@@ -75,7 +75,8 @@ const OMITTED: readonly Rule[] = [
   },
   {
     reason: 'models that hear, speak, show or film in conversations: their other tokens have no rate in ours',
-    holds: of(/./, /audio|tts|-live|omni|-image|realtime|voxtral-small/),
+    holds: (row) =>
+      of(/./, /audio|tts|-live|omni|-image|realtime|voxtral-small/)(row) && !of(/^openai$/, /^gpt-audio/)(row),
   },
   {
     reason: 'search, research and computer use with fees of their own',
@@ -175,6 +176,11 @@ const DIFFERENT: readonly (Rule & { rates: RegExp })[] = [
     reason: 'the flex tier without long-context rates, where the standard one has them, is not complete',
     rates: /^flex/,
     holds: ({ rates }) => rates['long_context.input'] !== undefined && rates['flex.long_context.input'] === undefined,
+  },
+  {
+    reason: 'the kind bedrock sends no sound, so that it has no price there',
+    rates: /^units\.audio/,
+    holds: of(BEDROCK, /nova/),
   },
   { reason: "xAI's threshold includes its number", rates: /above/, holds: of(/^xai$/, /./) },
   {

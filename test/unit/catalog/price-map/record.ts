@@ -25,6 +25,8 @@ const UNITS = {
   audio_output: 'output_cost_per_audio_token',
   per_million_characters: 'input_cost_per_character',
 };
+/** Rates of models for messages, whose images have none of their own. */
+const SOUND = { audio_input: UNITS.audio_input, audio_output: UNITS.audio_output };
 const USES_WITH_UNITS: readonly unknown[] = ['image_generation', 'audio_speech', 'audio_transcription'];
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -53,10 +55,15 @@ function ratesOfTier(entry: Entry, tier: string, ending: string): string[] {
     }
   };
   add('', ending);
-  if (tier === '' && USES_WITH_UNITS.includes(entry['mode']))
-    for (const [name, member] of Object.entries(UNITS)) {
+  const units: Readonly<Record<string, string>> = USES_WITH_UNITS.includes(entry['mode'])
+    ? UNITS
+    : entry['mode'] === 'chat'
+      ? SOUND
+      : {};
+  if (tier === '')
+    for (const [name, member] of Object.entries(units)) {
       const rate = entry[member];
-      if (typeof rate === 'number') found.push(`units.${name}=${perMillion(rate)}`);
+      if (typeof rate === 'number' && rate > 0) found.push(`units.${name}=${perMillion(rate)}`);
     }
   const perSecond = entry['input_cost_per_second'];
   if (tier === '' && entry['mode'] === 'audio_transcription' && typeof perSecond === 'number')

@@ -34,10 +34,8 @@ test('the ignored fields are those that the documentation names', () => {
 });
 
 const sentRequest: Record<string, unknown> = {
-  audio: { voice: 'alloy', format: 'mp3' },
   conversation: 'conv_1',
   logprobs: true,
-  modalities: ['text', 'audio'],
   moderation: { model: 'm' },
   n: 2,
   previous_response_id: 'resp_1',
@@ -101,7 +99,10 @@ const wrong: [path: string, members: Json][] = [
   ['messages.0.content.0', { messages: [user(['x'])] }],
   ['messages.0.content.0.type', { messages: [user([{ type: 'video_url' }])] }],
   ['messages.0.content.1.text', { messages: [user([{ type: 'text', text: 'x' }, { type: 'text' }])] }],
-  ['messages.0.content.0.input_audio', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }],
+  [
+    'messages.0.content.0.input_audio.data',
+    { messages: [user([{ type: 'input_audio', input_audio: { format: 'wav' } }])] },
+  ],
   ['messages.0.content.0.image_url', { messages: [user([{ type: 'image_url' }])] }],
   [
     'messages.0.content.0.image_url.url',

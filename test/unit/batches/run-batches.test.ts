@@ -1,0 +1,168 @@
+// Batches whose stored data is lost, and those that end while a request is sent again: each ends, and gives back its money.
+
+import { expect, test } from 'bun:test';
+import {
+  type Batch,
+  type BatchForm,
+  BatchRunner,
+  makeBatch,
+  type NewBatch,
+  type RunnerParts,
+  type SentItem,
+} from '../../../src/batches/batches.ts';
+import { TurnpikeError } from '../../../src/errors.ts';
+import { Files, formatFileId } from '../../../src/files/files.ts';
+import { openVault } from '../../../src/secrets/secrets.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
+import { memoryFiles } from '../../support/memory-files.ts';
+import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
+import { setBounds } from '../../support/set-bounds.ts';
+
+const AMOUNT = 1_000;
+const answered: SentItem = { requestId: 'req_1', status: 200, body: '{}', failure: null };
+
+/** An account with a batch of this form, whose requests `send` answers. */
+async function openBatch(form: BatchForm, customIds: readonly string[], send: RunnerParts['send']) {
+  const openMemory: OpenStores = (clock) => {
+    const stores = memoryStores(clock);
+    return { stores, sums: () => sumMemory(stores.tables), close: () => {} };
+  };
+  const bench = await openWorkbench(openMemory, 1_000_000);
+  const { files: store, batches } = bench.stores;
+  const { nowMs } = bench.clock;
+  const memory = memoryFiles();
+  const limits = () => ({ files: 100, bytes: 1_000_000 });
+  const files = new Files({ store, bytes: memory.bytes, vault: openVault(Buffer.alloc(32, 7)), limits, nowMs });
+  const owner = { accountId: bench.account, companyId: bench.account, keyId: bench.key };
+  const endpoint = form === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+  await using content = await memory.spool.create(1);
+  for (const custom_id of customIds) {
+    const item = form === 'messages' ? { params: {} } : { method: 'POST', url: endpoint, body: {} };
+    await content.write(Buffer.from(`${JSON.stringify({ custom_id, ...item })}\n`));
+  }
+  await content.finish();
+  const named = { name: 'requests.jsonl', mediaType: 'application/jsonl', purpose: 'batch', onlyKeyId: null };
+  const input = await files.create({ ...owner, ...named, nowMs: nowMs(), expiresAtMs: null }, content);
+  const made: NewBatch = { ...owner, form, endpoint, headers: {}, metadata: null };
+  const requestBytesMax = () => 1_000_000;
+  const batch = await makeBatch(
+    {
+      store: batches,
+      files,
+      nowMs,
+      requestBytesMax,
+      plan: async () => ({ group: { name: 'default', limits: NO_LIMITS }, amount: AMOUNT, model: 'plain' }),
+      refuse: () => new TurnpikeError('internal', 'not refused'),
+    },
+    made,
+    input,
+    String,
+  );
+  const failures: unknown[] = [];
+  const ended = Promise.withResolvers<Batch>();
+  const run = () =>
+    new BatchRunner({
+      store: batches,
+      files,
+      spool: memory.spool,
+      nowMs,
+      requestBytesMax,
+      send,
+      runningMax: () => 4,
+      isBusy: () => false,
+      isLeading: async () => true,
+      onEnded: ended.resolve,
+      onFailure: (_, failure) => {
+        failures.push(failure);
+      },
+    });
+  const linesOf = async (id: number | null) => {
+    const file = id === null ? null : await files.findOwn(id);
+    const text = file === null ? '' : Buffer.concat(await Array.fromAsync(await files.read(file))).toString();
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { custom_id: string; result?: { type: string; error?: { error: object } } });
+  };
+  const held = async () => (await bench.stores.ledger.accountMeters(bench.account, nowMs()))?.held;
+  const nameOf = formatFileId(input.id);
+  return { bench, memory, batch, batches, run, ended: ended.promise, failures, linesOf, held, nameOf };
+}
+
+test('a batch whose file of requests has lost its bytes ends, and its money is given back', async () => {
+  const { bench, memory, run, ended, held, nameOf } = await openBatch('openai', ['a', 'b'], async () => answered);
+  await using _bench = bench;
+  expect(await held()).toBe(2 * AMOUNT);
+  memory.kept.delete(nameOf);
+  const runner = run();
+  expect((await ended).counts).toEqual({ succeeded: 0, errored: 0, canceled: 2, expired: 0 });
+  await runner.stop();
+  expect(await held()).toBe(0);
+});
+
+test('a batch whose file of requests was altered ends, and its money is given back', async () => {
+  const { bench, memory, run, ended, failures, held, nameOf } = await openBatch(
+    'messages',
+    ['a', 'b'],
+    async () => answered,
+  );
+  await using _bench = bench;
+  const bytes = memory.kept.get(nameOf) as Uint8Array;
+  bytes[3] = (bytes[3] ?? 0) ^ 1;
+  const runner = run();
+  expect((await ended).status).toBe('ended');
+  await runner.stop();
+  expect(await held()).toBe(0);
+  expect(String(failures[0])).toContain('a part of a file was altered');
+});
+
+test.each(['messages', 'openai'] as const)(
+  'a stored result that cannot be decrypted becomes an error, and the batch ends (%s)',
+  async (form) => {
+    const { bench, batch, batches, run, ended, failures, linesOf, held } = await openBatch(
+      form,
+      ['lost', 'kept'],
+      async () => answered,
+    );
+    await using _bench = bench;
+    await batches.addResults(batch.id, [{ position: 0, outcome: 'succeeded', sealed: 'v1.altered' }]);
+    const runner = run();
+    const { counts, outputFileId, errorFileId } = await ended;
+    await runner.stop();
+    expect(counts).toEqual({ succeeded: 1, errored: 1, canceled: 0, expired: 0 });
+    const [lost, kept] = [...(await linesOf(errorFileId)), ...(await linesOf(outputFileId))];
+    const error = expect.objectContaining({ code: 'result_unreadable' });
+    expect(lost).toMatchObject(
+      form === 'messages'
+        ? { custom_id: 'lost', result: { type: 'errored', error: { type: 'error', error } } }
+        : { custom_id: 'lost', response: null, error },
+    );
+    expect(kept?.custom_id).toBe('kept');
+    expect(await held()).toBe(0);
+    expect(failures).toHaveLength(1);
+  },
+);
+
+test('a failed attempt that may be billed has its error as the result when the batch is canceled', async () => {
+  using _bounds = setBounds({ batchItemPauseMs: 60_000, batchesPollMs: 5 });
+  const sent = Promise.withResolvers<void>();
+  const failure = new TurnpikeError('upstream_failed', 'The provider failed.');
+  const failed: SentItem = { requestId: 'req_1', status: 502, body: '{"type":"error"}', failure };
+  const send = async () => {
+    sent.resolve();
+    return failed;
+  };
+  const { bench, batch, batches, run, ended, linesOf, held } = await openBatch('messages', ['cut'], send);
+  await using _bench = bench;
+  const runner = run();
+  await sent.promise;
+  await batches.cancelBatch({ ...batch, status: 'canceling', cancelAtMs: bench.clock.nowMs() });
+  runner.look();
+  const { counts, outputFileId } = await ended;
+  await runner.stop();
+  expect(counts).toEqual({ succeeded: 0, errored: 1, canceled: 0, expired: 0 });
+  expect((await linesOf(outputFileId)).map(({ custom_id, result }) => [custom_id, result?.type])).toEqual([
+    ['cut', 'errored'],
+  ]);
+  expect(await held()).toBe(0);
+});
