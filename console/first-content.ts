@@ -92,7 +92,7 @@ export async function showFirst(address: string, ask: Ask, me: Promise<Response>
   const given = Object.entries(filters).map(([name, value]) => [name, encodeURIComponent(value)]);
   const places = { accountId: user.account?.id ?? '', ...Object.fromEntries(given), ...placesOf(address, pattern) };
   const fill = (text: string) => text.replace(/\$(\w+)/g, (_, place: string) => places[place] ?? '');
-  const request = (path: string) => ask(`/api/v1${fill(fillTimes(path, times))}`);
+  const request = (path: string) => ask(`/api/v1${asPageRequests(fill(fillTimes(path, times)))}`);
   const askOthers = () => page.others?.forEach((path) => void request(path).catch(() => {}));
   if (drawing !== null) {
     const html: string | undefined = (await (await drawing).json())[user.role];
@@ -110,6 +110,12 @@ export async function showFirst(address: string, ask: Ask, me: Promise<Response>
   const shown = title.replace(/\{([\w.|]+)\}/g, (_, members: string) => firstOf(read, members.split('|')));
   const derived = page.rows === undefined ? null : ((await rows)?.[page.rows](read) ?? null);
   draw(frame, shown, contentOf(read, derived, page, decodeURIComponent(fill(page.rowNamed ?? ''))));
+}
+
+/** With its parameters encoded as those of a form. */
+function asPageRequests(path: string): string {
+  const [at, query] = path.split('?');
+  return query === undefined ? path : `${at}?${new URLSearchParams(query)}`;
 }
 
 async function readUser(me: Promise<Response>): Promise<{ ok: boolean; user: MeShape }> {

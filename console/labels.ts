@@ -119,3 +119,4 @@ export const statusLabels: Readonly<Record<string, string>> = {
 export const TIERS = ['fast', 'flex', 'ultrafast'] as const;
 export type TierName = (typeof TIERS)[number];
 export const tierLabels: Readonly<Record<TierName, string>> = { fast: 'Fast', flex: 'Flex', ultrafast: 'Ultrafast' };
+export const serviceTierLabels = { standard: 'Standard', ...tierLabels };

@@ -54,9 +54,9 @@ export function Autocomplete(props: AutocompleteProps) {
 
 /** Until it has loaded, a disabled field of the same size. */
 function Field<Props extends object>({ of: Later, props }: LaterProps<Props>) {
-  const { label, description, size, w, mt, mb, flex, maw, miw, withAsterisk, required, ...others } =
+  const { label, description, placeholder, size, w, mt, mb, flex, maw, miw, withAsterisk, required, ...others } =
     props as SelectProps;
-  const sized = { label, description, size, w, mt, mb, flex, maw, miw, withAsterisk, required };
+  const sized = { label, description, placeholder, size, w, mt, mb, flex, maw, miw, withAsterisk, required };
   const shown = Object.fromEntries(Object.entries(sized).filter(([, value]) => value !== undefined));
   return (
     <Suspense fallback={<TextInput {...shown} aria-label={others['aria-label']} disabled />}>

@@ -48,11 +48,11 @@ test('a CSV statement contains its summary, entries and usage, adds up, and cont
 
 test('an entry of a payment is described in words, and others by their reference and note', () => {
   const entry = { reference: 'stripe:pay_abcdefghi:3', note: 'taken back from pay_abcdefghi', change: '-20.00' };
-  expect(describeEntry(entry)).toBe('Payment pay_abcdefghi · Taken back: refund or dispute');
-  expect(describeEntry({ ...entry, change: '20.00' })).toBe('Payment pay_abcdefghi · Paid');
+  expect(describeEntry(entry)).toBe('Refund or dispute · pay_abcdefghi');
+  expect(describeEntry({ ...entry, change: '20.00' })).toBe('pay_abcdefghi');
   const bonus = { ...entry, reference: 'bonus:pay_abcdefghi:1' };
-  expect(describeEntry(bonus)).toBe('Payment pay_abcdefghi · Bonus taken back');
-  expect(describeEntry({ ...bonus, change: '1.00' })).toBe('Payment pay_abcdefghi · Bonus');
+  expect(describeEntry(bonus)).toBe('Bonus taken back · pay_abcdefghi');
+  expect(describeEntry({ ...bonus, change: '1.00' })).toBe('Bonus · pay_abcdefghi');
   expect(describeEntry({ reference: 'invoice 7', note: 'first month', change: '1.00' })).toBe(
     'invoice 7 · first month',
   );

@@ -9,16 +9,15 @@ export function paymentOf({ reference }: Pick<EntryShape, 'reference'>): string 
 
 /** Null without anything to say. */
 export function noteOf(entry: Pick<EntryShape, 'reference' | 'note' | 'change'>): string | null {
-  const payment = paymentOf(entry);
-  if (payment === null) return entry.note;
-  const isBonus = entry.reference?.startsWith('bonus:') === true;
-  if (entry.change.startsWith('-')) return isBonus ? 'Bonus taken back' : 'Taken back: refund or dispute';
-  return isBonus ? 'Bonus' : 'Paid';
+  if (paymentOf(entry) === null) return entry.note;
+  const isTakenBack = entry.change.startsWith('-');
+  if (entry.reference?.startsWith('bonus:') === true) return isTakenBack ? 'Bonus taken back' : 'Bonus';
+  return isTakenBack ? 'Refund or dispute' : null;
 }
 
-/** "Payment pay_000000001 · Taken back: refund or dispute" */
+/** "Refund or dispute · pay_000000001" */
 export function describeEntry(entry: Pick<EntryShape, 'reference' | 'note' | 'change'>): string {
   const payment = paymentOf(entry);
-  const from = payment === null ? entry.reference : `Payment ${payment}`;
-  return [from, noteOf(entry)].filter((text) => text !== null && text !== '').join(' · ');
+  const parts = payment === null ? [entry.reference, entry.note] : [noteOf(entry), payment];
+  return parts.filter((text) => text !== null && text !== '').join(' · ');
 }

@@ -159,7 +159,7 @@ function Change({ summary: { changes, incomparable }, figure, text }: ChangeProp
       {change !== null && <div>{changeWords(change)}</div>}
       {change === null && why !== undefined && (
         <>
-          –<VisuallyHidden>{why}</VisuallyHidden>
+          Not compared<VisuallyHidden>{`. ${why}`}</VisuallyHidden>
         </>
       )}
     </div>
