@@ -354,11 +354,11 @@ describe('in one place only stand', () => {
     expect(placeFaults((path) => path.startsWith('src/http/'), isUse)).toEqual([]);
   });
 
-  test('calls over the network: src/providers/upstream.ts, src/credentials/request-json.ts, src/payments/stripe, src/delivery/send-http.ts, src/agents/relay-telemetry.ts, and the commands’ client', () => {
+  test('calls over the network: src/providers/upstream.ts, src/credentials/request-json.ts, src/payments/stripe, src/base/call-address.ts, src/agents/relay-telemetry.ts, and the commands’ client', () => {
     const names = ['fetch', 'globalThis.fetch', 'Bun.fetch', 'Bun.connect'];
     const isUse = (_text: string, node: Node) => isCallExpression(node) && names.includes(node.expression.getText());
     const isAllowed = (path: string) =>
-      /^src\/(?:providers\/upstream\.ts$|credentials\/request-json\.ts$|payments\/stripe\/|delivery\/send-http\.ts$|agents\/relay-telemetry\.ts$|commands\/)/.test(
+      /^src\/(?:providers\/upstream\.ts$|credentials\/request-json\.ts$|payments\/stripe\/|base\/call-address\.ts$|agents\/relay-telemetry\.ts$|commands\/)/.test(
         path,
       );
     expect(placeFaults(isAllowed, isUse)).toEqual([]);

@@ -444,6 +444,7 @@ const providerWritten = z.object({
   private_network: z.boolean(),
   bearer: z.boolean().optional(),
   allow_storage: z.boolean().optional(),
+  fetch_urls: z.enum(['public', 'any']).optional(),
   auth: authWritten.optional(),
   region: z.string().optional(),
   project: z.string().optional(),

@@ -9,15 +9,14 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
   averageMultiplier,
-  emptyTotal,
+  type Comparison,
+  type ComparisonQuestion,
   explainMargin,
-  gatherTotals,
   type MarginCell,
   type MultiplierHistory,
   marginEffects,
   marginOfTotal,
   type Rating,
-  type TotalsQuestion,
   totalsGroupings,
   type UsageTotal,
   type UsageTotals,
@@ -32,9 +31,6 @@ import { groupFilter, tagFilter, usageFilters } from './usage-filters.ts';
 import { narrowTo, tagNameField, tagNameFor } from './usage-totals.ts';
 
 const marginGroupings = totalsGroupings.filter((grouping) => grouping !== 'day');
-type MarginGrouping = (typeof marginGroupings)[number];
-/** Those that the parts of a margin distinguish. */
-const OF_CELLS: readonly MarginGrouping[] = ['model', 'group', 'provider'];
 
 const figures = {
   messages: countShown.describe('Messages whose provider_cost is known.'),
@@ -115,39 +111,40 @@ export const marginRoutes: AdminRoute[] = [
     async handle(call) {
       const { limit, account, key, below, model = null, group = null, tag = null, group_by: groupBy } = call.query;
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
-      const { now, before } = spansOf(call);
-      const narrowed = { ...(await narrowTo(call, account, key, below)), model, group, tag, isExact: true } as const;
-      const read = async (span: Span) => {
-        const cells = await readTotals(call, { ...narrowed, ...span, groupBy: 'model', thenBy: ['group', 'provider'] });
-        const byCells = OF_CELLS.includes(groupBy);
-        const groups = byCells
-          ? await gatherTotals([cells.rows], { groupBy, limit: Number.MAX_SAFE_INTEGER })
-          : await readTotals(call, { ...narrowed, ...span, groupBy, tagName });
-        return { cells, groups: groups.rows };
-      };
-      const [later, earlier] = [await read(now), await read(before)];
-      const multipliers = await multipliersOf(call, [...later.cells.rows, ...earlier.cells.rows], before.sinceMs);
+      const { now, before, isUntilNow } = spansOf(call);
+      const narrowed = await narrowTo(call, account, key, below);
+      const {
+        rows,
+        groups,
+        now: later,
+        before: earlier,
+      } = await readMargin(call, {
+        ...{ ...narrowed, model, group, tag, groupBy, tagName, limit, previous: before },
+        sinceMs: now.sinceMs,
+        // Nothing is later than now: the totals of the whole day are those until now.
+        untilMs: isUntilNow ? null : now.untilMs,
+      });
+      const multipliers = await multipliersOf(call, [...later.rows, ...earlier.rows], before.sinceMs);
       const cellsOf = ({ rows }: UsageTotals, span: Span) =>
         rows
           .filter(({ costedMessages }) => costedMessages !== 0)
           .map((total) => cellOf(total, multipliers(total.group, span)));
-      const changes = explainMargin(
-        cellsOf(earlier.cells, before),
-        cellsOf(later.cells, now),
-        ratingOf(call.catalog.current()),
-      );
-      const groups = joinGroups(later.groups, earlier.groups);
+      const changes = explainMargin(cellsOf(earlier, before), cellsOf(later, now), ratingOf(call.catalog.current()));
       return encodeMargin({
         ...now,
         previousSinceMs: before.sinceMs,
         previousUntilMs: before.untilMs,
-        isPreviousComplete: earlier.cells.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
-        countedSinceMs: later.cells.countedSinceMs || null,
-        total: figuresOf(later.cells.whole),
-        previous: figuresOf(earlier.cells.whole),
+        isPreviousComplete: earlier.countedSinceMs === 0 && (await existsSince(call, narrowed)) <= before.sinceMs,
+        countedSinceMs: later.countedSinceMs || null,
+        total: figuresOf(later.whole),
+        previous: figuresOf(earlier.whole),
         changes: changes.map(({ parts, ...change }) => ({ ...change, parts: parts.slice(0, bounds.marginPartsMax) })),
-        data: groups.slice(0, limit),
-        groups: groups.length,
+        data: rows.map(({ total, previous }) => ({
+          ...groupNames(total),
+          ...figuresOf(total),
+          previous: figuresOf(previous),
+        })),
+        groups,
       });
     },
   }),
@@ -159,23 +156,25 @@ type Times = 'since' | 'until' | 'previous_since' | 'previous_until';
 function spansOf({
   query,
   clock,
-}: Call<unknown, { [Name in Times]?: number | undefined }>): Record<'now' | 'before', Span> {
-  const untilMs = Math.min(query.until ?? Number.MAX_SAFE_INTEGER, clock.nowMs());
+}: Call<unknown, { [Name in Times]?: number | undefined }>): Record<'now' | 'before', Span> & { isUntilNow: boolean } {
+  const nowMs = clock.nowMs();
+  const untilMs = Math.min(query.until ?? nowMs, nowMs);
   const sinceMs = query.since ?? untilMs + 1 - USUAL_MS;
   if (sinceMs >= untilMs) throw invalidMember('since', 'must be before until, and not in the future');
   const beforeEndMs = query.previous_until ?? sinceMs - 1;
   const beforeMs = query.previous_since ?? beforeEndMs - (untilMs - sinceMs);
   if (beforeEndMs >= sinceMs) throw invalidMember('previous_until', 'must be before since');
   if (beforeMs >= beforeEndMs) throw invalidMember('previous_since', 'must be before previous_until');
-  return { now: { sinceMs, untilMs }, before: { sinceMs: Math.max(0, beforeMs), untilMs: Math.max(0, beforeEndMs) } };
+  const before = { sinceMs: Math.max(0, beforeMs), untilMs: Math.max(0, beforeEndMs) };
+  return { now: { sinceMs, untilMs }, before, isUntilNow: untilMs === nowMs };
 }
 
 const USUAL_MS = 30 * DAY_MS;
 
-/** All groups. Throws invalid_request if there are too many. */
-async function readTotals(call: Call, question: Omit<TotalsQuestion, 'limit'>): Promise<UsageTotals> {
-  const totals = await call.usage.totalUsage({ ...question, limit: bounds.marginGroupsMax }, requesterOf(call));
-  if (totals.groups <= bounds.marginGroupsMax) return totals;
+/** Throws invalid_request if there are too many models, groups and providers. */
+async function readMargin(call: Call, question: ComparisonQuestion): Promise<Comparison> {
+  const found = await call.usage.compareUsage(question, requesterOf(call));
+  if (Math.max(found.now.groups, found.before.groups) <= bounds.marginGroupsMax) return found;
   throw new TurnpikeError(
     'invalid_request',
     `The period has more than ${bounds.marginGroupsMax} groups: request less (since, until), one account or one model.`,
@@ -287,26 +286,6 @@ function figuresOf(total: UsageTotal): Figures {
     marginPercent: revenue === 0n ? null : Math.round((nearestNumber(margin) / nearestNumber(revenue)) * 10_000) / 100,
     revenueWithoutMargin: total.cost - total.writtenOff - revenue,
   };
-}
-
-/** The groups of both periods. */
-function joinGroups(later: readonly UsageTotal[], earlier: readonly UsageTotal[]) {
-  const nameOf = ({ account, key, model, provider, group, person, tag }: UsageTotal) =>
-    JSON.stringify([account, key, model, provider, group, person, tag]);
-  const former = new Map(earlier.map((total) => [nameOf(total), total]));
-  const now = later.map((total) => ({ total, previous: former.get(nameOf(total)) }));
-  for (const { total } of now) former.delete(nameOf(total));
-  const gone = [...former.values()].map((previous) => ({
-    total: { ...emptyTotal(), ...groupNames(previous) },
-    previous,
-  }));
-  return [...now, ...gone]
-    .map(({ total, previous = emptyTotal() }) => ({
-      ...groupNames(total),
-      ...figuresOf(total),
-      previous: figuresOf(previous),
-    }))
-    .sort((one, other) => (one.revenue === other.revenue ? 0 : one.revenue > other.revenue ? -1 : 1));
 }
 
 function groupNames({ account, key, model, provider, group, person, tag }: UsageTotal) {

@@ -54,6 +54,11 @@ export interface ItemResult {
   sealed: string;
 }
 
+export interface BegunMessage {
+  requestId: string;
+  state: 'running' | 'answered' | 'failed';
+}
+
 export interface BatchPage {
   keyId: number;
   form: BatchForm;
@@ -72,8 +77,8 @@ export interface BatchStore {
   countRunningBatches(companyId: number): Promise<number>;
   /** Those that have ended and are to be removed. */
   listDueBatches(nowMs: number, limit: number): Promise<Batch[]>;
-  /** Whether a request with this claim was admitted, in the last 24 hours. */
-  isBegun(keyId: number, claim: string): Promise<boolean>;
+  /** The last message that was admitted with this claim, in the last 24 hours; null: none. */
+  findBegun(keyId: number, claim: string): Promise<BegunMessage | null>;
   countResults(batchId: number): Promise<Partial<ItemCounts>>;
   /** In the order of the requests. */
   listResults(page: { batchId: number; after: number; limit: number }): Promise<ItemResult[]>;

@@ -6,6 +6,7 @@ export {
   type BatchPage,
   type BatchStatus,
   type BatchStore,
+  type BegunMessage,
   type ItemCounts,
   type ItemOutcome,
   type ItemResult,

@@ -5,7 +5,7 @@ import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
 import { pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
-import { type ErrorCode, overloaded, type TurnpikeError } from '../errors.ts';
+import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { type Files, isLost } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
@@ -27,6 +27,8 @@ export interface RunnerParts {
   requestBytesMax(): number;
   /** Sends a request, under a claim that is the same each time. */
   send(batch: Batch, body: string, claim: string): Promise<SentItem>;
+  /** The answer that is stored for a request, whatever its key may do now; null: it is not stored any more. */
+  findAnswer(batch: Batch, body: string, requestId: string): Promise<SentItem | null>;
   /** The most requests that run at once; 0: none begins. Read on each call, because the setting may change. */
   runningMax(): number;
   /** Whether messages of clients need the node more. */
@@ -229,7 +231,7 @@ class BatchRun {
   /** Whether an earlier run has sent the request: it may be billed, so it must have its result. */
   async #isBegun(position: number): Promise<boolean> {
     if (position > this.#begunUpTo || this.#stopping.signal.aborted) return false;
-    return this.#parts.store.isBegun(this.#batch.keyId, claimOf(this.#batch, position));
+    return (await this.#parts.store.findBegun(this.#batch.keyId, claimOf(this.#batch, position))) !== null;
   }
 
   /** When it is the account's turn, and clients do not need the node more. */
@@ -254,6 +256,7 @@ class BatchRun {
       } finally {
         turn[Symbol.dispose]();
       }
+      if (sent.failure !== null && position <= this.#begunUpTo) sent = (await this.#earlier(item.body, claim)) ?? sent;
       const pauseMs = pauseAfter(sent, tries);
       if (pauseMs === null) return await this.#keep(position, item, sent);
       const isRunning = sent.failure?.code === 'idempotency_in_progress';
@@ -268,6 +271,18 @@ class BatchRun {
       turn[Symbol.dispose]();
       return;
     }
+  }
+
+  /**
+   * The answer or the state of what an earlier run has sent. A key that may not send the request any more is refused before that is
+   * found.
+   */
+  async #earlier(body: string, claim: string): Promise<SentItem | null> {
+    const begun = await this.#parts.store.findBegun(this.#batch.keyId, claim);
+    if (begun?.state === 'answered') return this.#parts.findAnswer(this.#batch, body, begun.requestId);
+    if (begun?.state !== 'running') return null;
+    const failure = new TurnpikeError('idempotency_in_progress', 'The request is in progress.');
+    return { requestId: begun.requestId, status: failure.status, body: '', failure };
   }
 
   async #rest(ms: number, isWhole: boolean): Promise<void> {

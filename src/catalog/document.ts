@@ -370,6 +370,7 @@ export const providerMembers = z.strictObject({
   private_network: z.boolean().default(false),
   bearer: z.boolean().default(false),
   allow_storage: z.boolean().default(false),
+  fetch_urls: z.enum(['off', 'public', 'any']).default('off'),
   auth: authInput.exactOptional(),
   region: region.exactOptional(),
   project: project.exactOptional(),
@@ -462,6 +463,7 @@ export const storedProvider = z.strictObject({
   private_network: z.boolean(),
   bearer: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
   allow_storage: z.literal(true).exactOptional(), // absent unless set, as earlier versions do not know it
+  fetch_urls: z.enum(['public', 'any']).exactOptional(), // absent unless set, as earlier versions do not know it
   api_key_sealed: z.string().nullable(),
   auth: authInput.exactOptional(),
   region: region.exactOptional(),

@@ -136,6 +136,8 @@ export interface ProviderSettings {
   isBearer: boolean;
   /** The provider may store requests, as its account is set. */
   allowsStorage: boolean;
+  /** Images and documents at web addresses are fetched for it: from the internet, or also from private networks. */
+  fetchUrls: 'off' | 'public' | 'any';
   /** Region and project at a cloud; null for other kinds. */
   region: string | null;
   project: string | null;

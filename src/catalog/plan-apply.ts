@@ -389,7 +389,7 @@ function* wantedDocuments(
 ): Generator<Omit<ObjectDocument, 'origin'>> {
   for (const [name, provider] of read.providers) {
     if (provider === null) continue;
-    const { kind, base_url, private_network, bearer, allow_storage, api_key: _, ...others } = provider;
+    const { kind, base_url, private_network, bearer, allow_storage, fetch_urls, api_key: _, ...others } = provider;
     const before = standing.get(keyOf('provider', name))?.document;
     const sealed = credentialMembers(name, provider, read.credentials.get(name), before, options);
     yield {
@@ -401,6 +401,7 @@ function* wantedDocuments(
         private_network,
         ...(bearer && { bearer: true as const }),
         ...(allow_storage && { allow_storage: true as const }),
+        ...(fetch_urls !== 'off' && { fetch_urls }),
         ...others,
         ...sealed,
       },

@@ -47,6 +47,10 @@ export const bounds = {
   filesSweptMs: 60_000,
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message
+  fetchedFilesMax: 20, // web addresses in one message
+  fetchedFileBytesMax: 20 * 1024 * 1024, // of one of them
+  fetchedFilesMsMax: 15_000, // for all of them
+  fetchedRedirectsMax: 3,
   // Batches, by Anthropic's limits: https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11-30)
   batchRequestsMax: 100_000,
   batchBytesMax: 256 * 1024 * 1024,

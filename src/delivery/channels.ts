@@ -5,7 +5,7 @@ import type { StoredEvent } from '../events/events.ts';
 import type { Vault } from '../secrets/secrets.ts';
 import { type Destination, type DestinationKind, destinationContext } from './destination.ts';
 import { describeByName } from './name-ids.ts';
-import { type HttpOptions, postTo, type SendResult } from './send-http.ts';
+import { postTo, type SendOptions, type SendResult } from './send-http.ts';
 import { slackMessage } from './slack.ts';
 import { webhookMessage } from './webhook.ts';
 
@@ -16,7 +16,7 @@ export interface ChannelParts {
   vault: Pick<Vault, 'open'>;
   nowMs(): number;
   version: string;
-  lookup: HttpOptions['lookup'];
+  lookup: SendOptions['lookup'];
   /** The setting `webhook_private_network`. */
   privateNetwork(): 'off' | 'operators' | 'everyone';
   accountName(id: number): Promise<string | null>;
@@ -33,7 +33,7 @@ export function makeChannels(parts: ChannelParts): Channels {
     destination.secrets
       .filter(({ endsAtMs }) => endsAtMs === null || endsAtMs > nowMs())
       .map(({ sealed }) => vault.open(sealed, destinationContext(destination)));
-  const options = ({ accountId }: Destination): HttpOptions => ({
+  const options = ({ accountId }: Destination): SendOptions => ({
     lookup,
     isPrivateAllowed: isPrivateAllowed(parts.privateNetwork(), accountId),
     ...(ca !== undefined && { ca }),

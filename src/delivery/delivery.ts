@@ -1,5 +1,6 @@
 // The door of delivery: sends events to the destinations of accounts and operators, and mails to people.
 
+export { callAddress, type HttpOptions } from '../base/call-address.ts';
 export { isPrivateAllowed, makeChannels, type Send } from './channels.ts';
 export {
   type Delivery,
@@ -17,7 +18,7 @@ export { Dispatcher } from './dispatcher.ts';
 export { MailQueue, type MailRequest, type MailStore, mailContext, type QueuedMail } from './mail-queue.ts';
 export { type Mailer, makeMailer } from './mailer.ts';
 export { describeByName } from './name-ids.ts';
-export { callAddress, describeFault, findUrlFault, type HttpOptions, readStart } from './send-http.ts';
+export { describeFault, findUrlFault, readStart } from './send-http.ts';
 export { makeMailSender } from './send-mail.ts';
 export { makeNoticeSender, openUnsubscribe } from './send-notice.ts';
 export { makeWebhookSecret } from './webhook.ts';

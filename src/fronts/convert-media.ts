@@ -1,23 +1,13 @@
-// Images and documents from URLs, data URLs and base64. URLs stay URLs: nothing is fetched.
+// Images and documents from URLs, data URLs and base64. URLs stay URLs.
 
 import { TurnpikeError } from '../errors.ts';
 import { type InlineFile, readDataUrl } from '../protocols/data-url.ts';
 import type { Placed } from '../protocols/placed.ts';
-import { type JsonObject, wrongField } from '../wire/wire.ts';
+import { type JsonObject, mediaTypeOf, PDF, wrongField } from '../wire/wire.ts';
 
 const TITLE_CHARACTERS_MAX = 500;
-const PDF = 'application/pdf';
 const ADDRESS = /^https?:\/\//i;
 const PICTURE_ADDRESS = /\.(?:png|jpe?g|gif|webp)$/i;
-
-/** How base64 of files begins, which some clients send without a data URL or with a vague media type. */
-const BEGINNINGS: readonly [beginning: RegExp, mediaType: string][] = [
-  [/^JVBERi/, PDF],
-  [/^iVBORw0KGgo/, 'image/png'],
-  [/^\/9j\//, 'image/jpeg'],
-  [/^R0lGOD/, 'image/gif'],
-  [/^UklGR.{7}RUJQ/, 'image/webp'],
-];
 
 /** An image, or a PDF or text in its place, from its URL or data at `path`. Throws invalid_request. */
 export function convertImage(url: string, path: string): Placed {
@@ -74,10 +64,6 @@ function textSource(base64: string, path: string): JsonObject {
   } catch {
     throw wrongField(path, 'the text is not UTF-8');
   }
-}
-
-function mediaTypeOf(base64: string): string | null {
-  return BEGINNINGS.find(([beginning]) => beginning.test(base64))?.[1] ?? null;
 }
 
 /** The file of a data URL, or of base64 alone. */

@@ -50,6 +50,8 @@ export interface Gateway {
   recharges: Recharges | null;
   /** Absent: messages name no files. */
   files?: Files;
+  /** The addresses of a host, from which files are fetched. Absent: none are. */
+  lookup?(hostname: string): Promise<readonly string[]>;
   silence: SilenceWatches;
   streamHolds: StreamHolds;
   /** Output estimators, per model and account. */

@@ -39,6 +39,7 @@ import type { ClientRequest, Reply, TextChange, WholeAnswer } from './client-req
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
+import { inlineAddresses, reachOf } from './inline-addresses.ts';
 import { insertFiles } from './insert-files.ts';
 import { rateHeaders } from './last-levels.ts';
 import { isAllowed, managedSettings, policyOf, requireAllowed } from './managed-settings.ts';
@@ -70,7 +71,7 @@ export type {
 export { type MessageTimes, SELECTORS, type Selector, startTimes } from './client-request.ts';
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
-export { IdempotencyRecords } from './idempotency-records.ts';
+export { findResponse, IdempotencyRecords } from './idempotency-records.ts';
 export { LastLevels } from './last-levels.ts';
 export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
@@ -118,7 +119,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(topOf(caller)); // 3
-    const admissionRequest = await readMessage(gateway, clientRequest, caller); // 4 to 6
+    const admissionRequest = await readMessage(gateway, clientRequest, caller, true); // 4 to 6
     ({ caller, catalog } = admissionRequest);
     const { request } = admissionRequest;
     const admitting = admitMessage(gateway, admissionRequest); // 8
@@ -164,23 +165,29 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   }
 }
 
-/** Reads a message, and plans its largest cost. Throws what its reading and its model may be refused for. */
+/** Reads a message, with what is fetched from addresses in it if `isFetched`, and plans its largest cost. Throws what its reading and its model may be refused for. */
 async function readMessage(
   gateway: Gateway,
   clientRequest: ClientRequest,
   identified: Caller,
+  isFetched: boolean,
 ): Promise<AdmissionRequest> {
   const { settings } = gateway.catalog();
   let caller = identified;
   const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
   if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
   const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
-  const request = await clientRequest.parseBody(body, withFiles); // 5
-  const claim = checkIdempotency(clientRequest, request); // 5, before 8
-  const listing = findListed(gateway, caller, request.model, servesOf(request.protocol)); // 6
+  const asked = await clientRequest.parseBody(body, withFiles); // 5
+  const claim = checkIdempotency(clientRequest, asked); // 5, before 8
+  const listing = findListed(gateway, caller, asked.model, servesOf(asked.protocol)); // 6
   if (listing !== null) await listing;
   const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
-  const { offer, terms } = resolveOffer(gateway, catalog, caller, request, clientRequest); // 6
+  const { offer, terms } = resolveOffer(gateway, catalog, caller, asked, clientRequest); // 6
+  const reach = isFetched ? reachOf(catalog, offer) : 'off';
+  const request =
+    reach === 'off'
+      ? asked
+      : await inlineAddresses(gateway, caller, clientRequest, asked, reach, settings.bodyBytesMax); // 6
   const { name: model } = offer.model;
   const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
   const attribution = attributing instanceof Promise ? await attributing : attributing;
@@ -201,7 +208,7 @@ export interface ItemPlan {
 /** Plans a request of a batch without admitting it. Throws what it would be refused for before its admission. */
 export async function planItem(gateway: Gateway, clientRequest: ClientRequest): Promise<ItemPlan> {
   const caller = requireCaller(await identify(gateway, clientRequest));
-  const { offer, plan } = await readMessage(gateway, clientRequest, caller);
+  const { offer, plan } = await readMessage(gateway, clientRequest, caller, false);
   return { group: offer.group, amount: plan.amount, model: offer.model.name };
 }
 

@@ -6,7 +6,7 @@ import { bounds } from '../config/config.ts';
 import { overloaded, TurnpikeError } from '../errors.ts';
 import type { AnswerStore, IdempotencyClaim, IdempotencyRefusal } from '../ledger/ledger.ts';
 import { SealBroken, type Vault } from '../secrets/secrets.ts';
-import { type MessageRequest, pauseAfter, type StreamEvent } from '../wire/wire.ts';
+import { type MessageRequest, pauseAfter, type ReceivedBody, type StreamEvent } from '../wire/wire.ts';
 import type { ClientRequest, Reply } from './client-request.ts';
 import { idempotencyError } from './message-errors.ts';
 import type { AdmissionRequest } from './plan-message.ts';
@@ -68,6 +68,19 @@ export async function replayResponse(
   if (clientRequest.signal.aborted) room.giveBack();
   clientRequest.expect('stream');
   return { ...reply, body: inPieces(text, clientRequest, room) };
+}
+
+/** The stored response of a request of a batch, without admission: nothing of it is charged. null: it is not stored any more. */
+export async function findResponse(
+  answers: Pick<IdempotencyRecords, 'find'>,
+  { parseBody }: ClientRequest,
+  body: ReceivedBody,
+  requestId: string,
+): Promise<Reply | null> {
+  const text = await answers.find(requestId);
+  if (text === null) return null;
+  const { protocol } = await parseBody(body, (sent) => sent);
+  return { status: 200, headers: {}, body: readStoredAnswer(text, protocol) };
 }
 
 /** The events of a stream in chunks, as fast as the client reads. */

@@ -2,6 +2,7 @@
 // limit ends an attempt; every other reason ends its message.
 
 import { assert } from '../base/assert.ts';
+import { fetchFile } from '../base/fetch-file.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import { imageRate, MESSAGES_KIND } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
@@ -30,6 +31,7 @@ import type { WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
+import { fetchOptions } from './inline-addresses.ts';
 import type { StopReason } from './message-errors.ts';
 import { billMessage, completeEvents, completeMessage, withOutputCount } from './message-record.ts';
 import type { AdmittedRequest, MessagePlan } from './plan-message.ts';
@@ -159,6 +161,12 @@ export class OpenAttempt {
     sent.extra = passed;
     this.#watch.beginAttempt();
     const use = servesOf(request.protocol);
+    const { lookup } = this.#gateway;
+    if (use === 'images' && lookup !== undefined) {
+      const options = fetchOptions(lookup, settings.fetchUrls === 'any');
+      sent.fetchFile = (url) =>
+        fetchFile(url, options, AbortSignal.any([sent.signal, AbortSignal.timeout(bounds.fetchedFilesMsMax)]));
+    }
     if (use === 'messages') requireSound(sent, provider, this.admitted.plan);
     const reply = await (use === 'messages' ? provider.submit(sent) : sendFor(use, provider, sent));
     this.#upstreamRequestId = reply.upstreamRequestId;

@@ -7,6 +7,7 @@ import {
   type JsonObject,
   type JsonValue,
   jsonObjects,
+  mediaTypeOf,
   objectOf,
   pauseAfter,
   readImageSize,
@@ -58,7 +59,31 @@ export async function requestImages(api: Api, attempt: Attempt, urlOf: (path: st
   const { text, upstreamRequestId } = await readText(response, attempt.signal, bounds.upstreamImagesBytesMax);
   await pauseAfter(text);
   const value = parseObject(text, { what: 'a response', upstreamRequestId });
-  return imagesReply(attempt, value, text, upstreamRequestId);
+  const filled = await withBytes(attempt, value);
+  return imagesReply(attempt, filled, filled === value ? text : JSON.stringify(filled), upstreamRequestId);
+}
+
+/**
+ * The answer with images in base64 in place of web addresses, if the client asked for base64 or the provider's setting says so. An image
+ * that cannot be fetched keeps its address: it was made, and is billed.
+ */
+async function withBytes(attempt: Attempt, answer: JsonObject): Promise<JsonObject> {
+  const { response_format: asked } = readImagesRequest(attempt).fields;
+  const isOn = (attempt.provider.fetchUrls ?? 'off') !== 'off' && asked !== 'url';
+  const images = jsonObjects(answer['data']);
+  const isLinked = ({ url, b64_json }: JsonObject) => textOf(b64_json) === '' && /^https?:/i.test(textOf(url));
+  if (!(isOn || asked === 'b64_json') || !images.some(isLinked)) return answer;
+  const data: JsonObject[] = [];
+  for (const image of images) {
+    const file = isLinked(image) ? await attempt.fetchFile?.(textOf(image['url'])) : undefined;
+    const base64 = file === undefined || 'error' in file ? '' : file.bytes.toString('base64');
+    if (mediaTypeOf(base64)?.startsWith('image/') !== true) data.push(image);
+    else {
+      const { url: _, ...others } = image;
+      data.push({ ...others, b64_json: base64 });
+    }
+  }
+  return { ...answer, data };
 }
 
 function asFields(body: JsonObject): FormField[] {

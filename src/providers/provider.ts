@@ -1,5 +1,6 @@
 // The provider interface. Messages is the pivot: a provider translates it to and from its own protocol.
 
+import type { FetchedFile } from '../base/fetch-file.ts';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { Secret } from '../secrets/secrets.ts';
 import type {
@@ -29,6 +30,8 @@ export interface ProviderEndpoint {
   workspace?: string | null;
   /** The provider may store requests, as its account is set; absent: no. */
   allowsStorage?: boolean;
+  /** Files at web addresses are fetched for it; absent: off. */
+  fetchUrls?: 'off' | 'public' | 'any';
 }
 
 export interface Attempt {
@@ -50,6 +53,8 @@ export interface Attempt {
   /** The credential is the client's own; absent: no. */
   isOwnAccount?: boolean;
   requestId: string;
+  /** Fetches a file that the provider's answer names by its address. Never rejects. Absent: none is fetched. */
+  fetchFile?(url: string): Promise<FetchedFile | { error: string }>;
   /** Trace context for the provider; absent or null: none. */
   trace?: TraceContext | null;
   /** Aborts the upstream: `submit` and `next` then reject with a fault of kind `aborted`. */

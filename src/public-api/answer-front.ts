@@ -14,7 +14,7 @@ import {
   translateForm,
   withClientPaths,
 } from '../fronts/fronts.ts';
-import type { ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
+import type { ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { FormLimits } from '../http/http.ts';
 import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wire/wire.ts';
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
@@ -62,19 +62,20 @@ async function count(exchange: Exchange, front: Front, operation: Operation): Pr
   }
 }
 
-/** Plans a request of a batch, of whatever protocol its path is. */
-export async function planFront(
+/** Asks about a request of a batch, of whatever protocol its path is. The translation of its answer follows if its body was read. */
+export async function askFront<About>(
   exchange: Exchange,
-  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
-): Promise<ItemPlan> {
+  ask: (clientRequest: ClientRequest) => Promise<About>,
+): Promise<{ about: About; answer: AnswerTranslator | null }> {
   const front = findFront(exchange.path, exchange);
   exchange.front = front;
-  if (front === null) return plan(exchange.open());
+  if (front === null) return { about: await ask(exchange.open()), answer: null };
   const operation = front.findOperation(exchange.path);
   assert(operation?.asks === 'message', 'the requests of a batch are messages');
   const reading = readAs(exchange, front, operation);
   try {
-    return await plan(reading.clientRequest);
+    const about = await ask(reading.clientRequest);
+    return { about, answer: reading.answer };
   } catch (thrown) {
     throw inOwnPaths(thrown, reading);
   }

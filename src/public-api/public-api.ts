@@ -8,7 +8,7 @@ import type { EncodedReply } from './encode-reply.ts';
 import { Exchange } from './exchange.ts';
 
 export type { AgentEndpoints, Answered, BatchEndpoints, PublicDependencies } from './dependencies.ts';
-export { type ItemRequest, planItemOf, type SentRequest, sendItem } from './send-item.ts';
+export { type ItemRequest, planItemOf, readItemAnswer, type SentRequest, sendItem } from './send-item.ts';
 
 /**
  * Answers every request that is not for the admin API or the console; a refusal before the body is read needs no promise.

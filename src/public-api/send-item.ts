@@ -1,11 +1,13 @@
 // Requests of batches: they take the path of any other request, without a socket.
 
+import { assert } from '../base/assert.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { BatchItem, ClientRequest, ItemPlan } from '../gateway/gateway.ts';
+import type { BatchItem, ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
 import type { Connection } from '../http/http.ts';
 import { answerCall, refuse, respond } from './answer-call.ts';
-import { planFront } from './answer-front.ts';
+import { askFront } from './answer-front.ts';
 import type { PublicDependencies } from './dependencies.ts';
+import { encodeReply } from './encode-reply.ts';
 import { Exchange } from './exchange.ts';
 
 const NO_CONNECTION: Connection = { address: '', isTls: false, setIdleSeconds() {} };
@@ -55,7 +57,26 @@ export async function planItemOf(
 ): Promise<ItemPlan> {
   const exchange = exchangeOf(dependencies, request, item);
   try {
-    return await planFront(exchange, plan);
+    return (await askFront(exchange, plan)).about;
+  } finally {
+    exchange.close(null);
+  }
+}
+
+/** The stored answer to a request, in the client's protocol; null: there is none. `find` gets what reads the body. */
+export async function readItemAnswer(
+  dependencies: PublicDependencies,
+  find: (clientRequest: ClientRequest) => Promise<Reply | null>,
+  request: ItemRequest,
+  item: BatchItem,
+): Promise<string | null> {
+  const exchange = exchangeOf(dependencies, request, item);
+  try {
+    const { about: reply, answer } = await askFront(exchange, find);
+    if (reply === null) return null;
+    const { body } = encodeReply(reply, answer);
+    assert(typeof body === 'string', 'the answers of a batch are texts');
+    return body;
   } finally {
     exchange.close(null);
   }

@@ -45,6 +45,9 @@ export {
   type UsageTimeline,
 } from './usage-timeline.ts';
 export {
+  type Comparison,
+  type ComparisonQuestion,
+  compareTotals,
   emptyTotal,
   gatherTop,
   gatherTotals,

@@ -6,7 +6,14 @@ import type { StoredUsageRecord } from '../ledger/ledger.ts';
 import type { FoundUsage, RankedUsage, UsagePage, UsageRanking, UsageSearch } from './usage-search.ts';
 import type { UsageSummary, UsageSummaryQuestion } from './usage-summary.ts';
 import type { TimelineQuestion, UsageTimeline } from './usage-timeline.ts';
-import type { TopQuestion, TopUsage, TotalsQuestion, UsageTotals } from './usage-totals.ts';
+import type {
+  Comparison,
+  ComparisonQuestion,
+  TopQuestion,
+  TopUsage,
+  TotalsQuestion,
+  UsageTotals,
+} from './usage-totals.ts';
 
 /** A record without its longest parts, which no file has. */
 export type ChargedRecord = Omit<StoredUsageRecord, 'rates' | 'attempts' | 'meters' | 'error'>;
@@ -42,6 +49,8 @@ export interface UsageStore {
    * totals to add up, or the records of the last day are no longer stored.
    */
   totalUsage(question: TotalsQuestion, requester?: Requester): Promise<UsageTotals>;
+  /** Like totalUsage, of two periods: only the groups that are shown leave the store. */
+  compareUsage(question: ComparisonQuestion, requester?: Requester): Promise<Comparison>;
   /** Like totalUsage, grouped several ways in one read. */
   topUsage(question: TopQuestion, requester?: Requester): Promise<TopUsage>;
   /** Reads a bounded number of records. Throws like listUsage. */

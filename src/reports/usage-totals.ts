@@ -1,6 +1,7 @@
 // Usage totals by day, account, key, person, group, provider, model or tag, or by two of them. Sums are bigints, because they may exceed a safe integer. Provider cost
 // is known only for some messages, and margins cover only those.
 
+import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'group', 'person', 'tag'] as const;
@@ -80,6 +81,30 @@ export interface UsageTotals {
   countedSinceMs: number;
 }
 
+/** Totals of two periods, whose times are inclusive. */
+export interface ComparisonQuestion extends Omit<TotalsQuestion, 'thenBy' | 'isExact'> {
+  previous: { sinceMs: number; untilMs: number };
+}
+
+/** A group in both periods; without messages, its total is zero. */
+export interface ComparedTotal {
+  total: UsageTotal;
+  previous: UsageTotal;
+}
+
+export interface Comparison {
+  /** The groups with the highest revenue whose provider cost is known, at most `limit`. */
+  rows: ComparedTotal[];
+  /** Number of groups in all. */
+  groups: number;
+  /** Totals of each period by model, group and provider. */
+  now: UsageTotals;
+  before: UsageTotals;
+}
+
+/** A model's traffic by group and provider. */
+export const cellGroupings = ['model', 'group', 'provider'] as const satisfies TotalsGrouping[];
+
 /** Grouped by model, by key and by account at once. */
 export type TopQuestion = Omit<TotalsQuestion, 'groupBy' | 'thenBy' | 'tagName'>;
 
@@ -115,8 +140,50 @@ export async function gatherTotals(
   return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
-/** Parts that count in one list only: together, those of each list are the same usage. Those of keys are read first. */
-export type TopParts = Readonly<Record<'model' | 'key' | 'account', Runs>>;
+/**
+ * Compares both periods, whose totals `read` reads: by each of some lists of groupings, without a limit. Groups that the cells distinguish
+ * are added up from them.
+ */
+export async function compareTotals(
+  { previous, ...question }: ComparisonQuestion,
+  read: (question: TopQuestion, groupings: readonly (readonly TotalsGrouping[])[]) => Promise<UsageTotals[]>,
+): Promise<Comparison> {
+  const { groupBy, limit } = question;
+  const isOfCells = cellGroupings.some((grouping) => grouping === groupBy);
+  const readPeriod = async (period: TopQuestion) => {
+    const [cells, groups] = await read(period, isOfCells ? [cellGroupings] : [cellGroupings, [groupBy]]);
+    assert(cells !== undefined, 'totals are read by each list of groupings');
+    return { cells, groups: groups ?? (await gatherTotals([cells.rows], { groupBy, limit: cells.groups })) };
+  };
+  const exact = { ...question, isExact: true };
+  const now = await readPeriod(exact);
+  const before = await readPeriod({ ...exact, ...previous });
+  const rows = joinTotals(now.groups.rows, before.groups.rows, groupBy);
+  return { rows: rows.slice(0, limit), groups: rows.length, now: now.cells, before: before.cells };
+}
+
+/** The groups of both periods, the highest revenue of the later one first. */
+function joinTotals(
+  now: readonly UsageTotal[],
+  before: readonly UsageTotal[],
+  groupBy: TotalsGrouping,
+): ComparedTotal[] {
+  const nameOf = (total: UsageTotal) => total[memberOf[groupBy]];
+  const former = new Map(before.map((total) => [nameOf(total), total]));
+  const emptyOf = (total: UsageTotal): UsageTotal => ({ ...emptyTotal(), ...namesOf(total, [groupBy]) });
+  const rows = now.map((total): ComparedTotal => {
+    const previous = former.get(nameOf(total)) ?? emptyOf(total);
+    former.delete(nameOf(total));
+    return { total, previous };
+  });
+  for (const previous of former.values()) rows.push({ total: emptyOf(previous), previous });
+  return rows.sort(({ total: one }, { total: other }) =>
+    one.costedRevenue === other.costedRevenue ? 0 : one.costedRevenue > other.costedRevenue ? -1 : 1,
+  );
+}
+
+/** Parts with account and key, and parts with the model: the same usage. Those of keys are read first. */
+export type TopParts = Readonly<Record<'model' | 'key', Runs>>;
 
 /** Like gatherTotals, for parts with account, key and model: each part counts once in every list. Those of `apart` are read after them. */
 export async function gatherTop(
@@ -140,13 +207,12 @@ export async function gatherTop(
     for (const groups of [models, keys, accounts]) groups.add(one);
   }
   if (apart !== null) {
-    for await (const parts of apart.key) for (const part of parts) keys.add(part);
-    for await (const parts of apart.model) for (const part of parts) models.add(part);
-    for await (const parts of apart.account)
+    for await (const parts of apart.key)
       for (const part of parts) {
         addTo(whole, part);
-        accounts.add(part);
+        for (const groups of [keys, accounts]) groups.add(part);
       }
+    for await (const parts of apart.model) for (const part of parts) models.add(part);
   }
   const top = (of: Groups): TopGroups => {
     const rows = of.first('cost');

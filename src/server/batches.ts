@@ -2,10 +2,18 @@
 
 import { formatId } from '../base/ids.ts';
 import { type Batch, BatchRunner, type MakerParts, makeBatch, type NewBatch, reserveIdOf } from '../batches/batches.ts';
-import { answerCaller, type BatchItem, type Gateway, planItem, refusalError } from '../gateway/gateway.ts';
+import {
+  answerCaller,
+  type BatchItem,
+  type ClientRequest,
+  findResponse,
+  type Gateway,
+  planItem,
+  refusalError,
+} from '../gateway/gateway.ts';
 import { isStoreUnavailable } from '../ledger/ledger.ts';
 import { describeFailure, type LogWriter } from '../observability/observability.ts';
-import { type PublicDependencies, planItemOf, sendItem } from '../public-api/public-api.ts';
+import { type PublicDependencies, planItemOf, readItemAnswer, sendItem } from '../public-api/public-api.ts';
 import type { Leadership } from './leadership.ts';
 import type { OpenStore } from './open-store.ts';
 
@@ -36,6 +44,12 @@ export function startBatches({
     nowMs: clock.nowMs,
     requestBytesMax,
     send: (batch, body, claim) => sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim)),
+    async findAnswer(batch, body, requestId) {
+      const find = (request: ClientRequest) => findResponse(gateway.answers, request, body, requestId);
+      const item = itemOf(batch, requestId);
+      const answer = await readItemAnswer(publicApi, find, requestOf(batch, body), item);
+      return answer === null ? null : { requestId, status: 200, body: answer, failure: null };
+    },
     runningMax: () => gateway.catalog().settings.batchMessagesMax,
     isBusy: () => isBusy(publicApi),
     isLeading: () => (publicApi.isDraining() ? Promise.resolve(false) : leadership.isHeld()),

@@ -171,6 +171,7 @@ export async function makeGateway(
     admissions: new AdmissionQueue(),
     recharges,
     files: await openFiles(config, store, holder),
+    lookup: lookupHost,
     silence: new SilenceWatches(),
     streamHolds: new StreamHolds((failure) => reportInternalFailure(observers, 'stream_hold', failure)),
     estimates: await openEstimates(stores.samples, observers, closing),

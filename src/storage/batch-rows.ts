@@ -1,6 +1,14 @@
 // Rows of batches and of their results: their statements and their reads, the same for both databases.
 
-import type { Batch, BatchStatus, BatchStore, ItemCounts, ItemOutcome, ItemResult } from '../batches/batches.ts';
+import type {
+  Batch,
+  BatchStatus,
+  BatchStore,
+  BegunMessage,
+  ItemCounts,
+  ItemOutcome,
+  ItemResult,
+} from '../batches/batches.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { LedgerGate } from '../ledger/ledger.ts';
 import { submit } from './account-writes.ts';
@@ -112,7 +120,10 @@ export function batchReads(on: SqlReader): BatchReads {
   const counts = on.prepare<{ outcome: ItemOutcome; count: number }>(
     `SELECT r.outcome, ${on.number('count(*)')} AS count FROM batch_results r WHERE r.batch_id = $1 GROUP BY r.outcome`,
   );
-  const claims = prepareCount(on, 'claims', 'key_id = $1 AND name = $2');
+  const begun =
+    on.prepare<BegunMessage>(`SELECT c.request_id AS "requestId", CASE WHEN c.is_answered <> 0 THEN 'answered'
+      WHEN EXISTS (SELECT 1 FROM holds h WHERE h.request_id = c.request_id) THEN 'running' ELSE 'failed' END AS state
+    FROM claims c WHERE c.key_id = $1 AND c.name = $2`);
   const inOrder = 'FROM batch_results r WHERE r.batch_id = $1 AND r.place > $2 ORDER BY r.place LIMIT $3';
   const position = `${on.number('r.place')} AS position`;
   const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
@@ -129,7 +140,7 @@ export function batchReads(on: SqlReader): BatchReads {
     listRunningBatches: (limit) => read(running(limit)),
     countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),
     listDueBatches: (nowMs, limit) => read(due(nowMs, limit)),
-    isBegun: async (keyId, claim) => (await claims(keyId, claim)) > 0,
+    findBegun: async (keyId, claim) => (await begun(keyId, claim))[0] ?? null,
     async countResults(batchId) {
       const found = await counts(batchId);
       return Object.fromEntries(found.map(({ outcome, count }) => [outcome, count])) as Partial<ItemCounts>;

@@ -7,6 +7,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { retainedSinceNames } from '../ledger/ledger.ts';
 import {
+  compareTotals,
   divideRange,
   type Edge,
   gatherTop,
@@ -19,10 +20,12 @@ import {
   type UsageStore,
   type UsageSummaryQuestion,
   type UsageTotal,
+  type UsageTotals,
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
-import { type DayReads, groupColumns, groupingsOf, isApart, readTotal, type TopDays } from './totals-reads.ts';
+import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
+import { readTotal } from './totals-rows.ts';
 import { detailPaths } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
@@ -220,6 +223,35 @@ export function exactTotals(
     },
   };
   return exact;
+}
+
+/** Totals of two periods. The records of the days that a period divides are added up once for all groupings. */
+export function comparedTotals(
+  { readDays }: Pick<DayReads, 'readDays'>,
+  { readRange }: RangeReads,
+): Pick<UsageStore, 'compareUsage'> {
+  return {
+    compareUsage: (question) =>
+      compareTotals(question, async (period, groupings) => {
+        let days: RangeQuestion | null = null;
+        const range = readRange(period, [...new Set(groupings.flat())], (whole) => {
+          days = whole;
+          return [];
+        });
+        const edges = await Array.fromAsync(range.runs);
+        const found: UsageTotals[] = [];
+        for (const by of groupings) {
+          const [groupBy, ...thenBy] = by;
+          const runs = async function* () {
+            yield* edges;
+            if (days !== null) yield* readDays(days, by);
+          };
+          const all = { groupBy: groupBy as TotalsGrouping, thenBy, limit: Number.MAX_SAFE_INTEGER };
+          found.push({ ...(await gatherTotals(runs(), all)), countedSinceMs: range.countedSinceMs() });
+        }
+        return found;
+      }),
+  };
 }
 
 function lastDayDropped(): TurnpikeError {

@@ -7,7 +7,7 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { eventLists } from './event-reads.ts';
 import { auditReads, entryReads } from './page-reads.ts';
-import { exactTotals, rangeReads } from './range-reads.ts';
+import { comparedTotals, exactTotals, rangeReads } from './range-reads.ts';
 import { searchReads } from './search-reads.ts';
 import { holdReads } from './short-reads.ts';
 import { sortedReads } from './sorted-reads.ts';
@@ -24,13 +24,15 @@ import { usageRankings, usageSearches } from './usage-searches.ts';
 export function reportReads(on: SqlReader, month: Pick<ReportReads, 'readMonth'>): ReportReads {
   const { readDays, topDays, firstDay, ...ofDays } = totalsReads(on);
   const days = { readDays, topDays, firstDay };
-  const totals = exactTotals(ofDays, rangeReads(on, days));
+  const ranges = rangeReads(on, days);
+  const totals = exactTotals(ofDays, ranges);
   return {
     ...usageLists(on),
     ...usageSearches(on),
     ...usageRankings(on),
     ...usageSummaries(on, days),
     ...totals,
+    ...comparedTotals(days, ranges),
     ...timelineReads(on, totals),
     ...entryReads(on),
     ...holdReads(on),
@@ -50,6 +52,7 @@ const names: Readonly<Record<keyof ReportReads, true>> = {
   rankUsage: true,
   summarizeUsage: true,
   totalUsage: true,
+  compareUsage: true,
   topUsage: true,
   readTimeline: true,
   listEntries: true,

@@ -5,7 +5,8 @@ import { bounds } from '../config/config.ts';
 import { type RecordGrouping, SummarySum, type TotalsGrouping, type UsageStore } from '../reports/reports.ts';
 import { rangeReads, SUMMARY_LIMITS, sumRecords } from './range-reads.ts';
 import type { SqlReader } from './sql-reader.ts';
-import { type DayReads, readTotal } from './totals-reads.ts';
+import type { DayReads } from './totals-reads.ts';
+import { readTotal } from './totals-rows.ts';
 import { ownersOf, usageScopes } from './usage-reads.ts';
 import type { SearchLimits } from './usage-searches.ts';
 

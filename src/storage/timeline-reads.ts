@@ -15,7 +15,7 @@ import {
   type UsageTimeline,
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
-import { readTotal, type TotalsRow } from './totals-reads.ts';
+import { readTotal, type TotalsRow } from './totals-rows.ts';
 import {
   findEnd,
   nearestEnd,

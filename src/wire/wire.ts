@@ -18,6 +18,7 @@ export { isOfGoogle, NO_THOUGHT_SIGNATURE } from './gemini-facts.ts';
 export { type ImageSize, parseImageSize, readImageSize } from './image-size.ts';
 export { InnerJson } from './inner-json.ts';
 export { isLong, pauseAfter } from './long-texts.ts';
+export { mediaTypeOf, PDF } from './media-type.ts';
 export {
   decodeBody,
   decodeBytes,

@@ -175,6 +175,7 @@ const questions: { [Name in keyof ReportReads]: Parameters<ReportReads[Name]>[0]
   totalUsage: (['day', 'model', 'key', 'account'] as const).flatMap((groupBy) =>
     combinations({ ...allTotals, groupBy }, { account: 1, key: 2, madeBy: 'tok_a', model: 'm', ...partOfDays }),
   ),
+  compareUsage: [{ ...allTotals, groupBy: 'key', previous: { sinceMs: 0, untilMs: 1 } }],
   searchAccountNames: [{ text: 'a', accountId: null, madeBy: null, limit: 8 }],
   searchKeyNames: combinations(
     { text: 'a', accountId: null as number | null, madeBy: null as string | null, limit: 8 },

@@ -9,6 +9,8 @@ export interface MemoryFiles {
   bytes: FileBytes;
   /** Sealed bytes by the name of each file. */
   kept: Map<string, Uint8Array>;
+  /** Spooled files that are in use. */
+  open: Set<SpooledFile>;
 }
 
 export function memoryFiles(): MemoryFiles {
@@ -23,11 +25,12 @@ export function memoryFiles(): MemoryFiles {
     },
     remove: async (name) => void kept.delete(name),
   };
-  const create = async () => spoolFile(sealed);
-  return { spool: { bytes: 0, create } as unknown as Spool, bytes, kept };
+  const open = new Set<SpooledFile>();
+  const create = async () => spoolFile(sealed, open);
+  return { spool: { bytes: 0, create } as unknown as Spool, bytes, kept, open };
 }
 
-function spoolFile(sealed: Map<string, Uint8Array>): SpooledFile {
+function spoolFile(sealed: Map<string, Uint8Array>, open: Set<SpooledFile>): SpooledFile {
   const key = newFileKey();
   const path = crypto.randomUUID();
   const sealer = new ChunkSealer(key);
@@ -56,7 +59,10 @@ function spoolFile(sealed: Map<string, Uint8Array>): SpooledFile {
     async keep() {},
     async [Symbol.asyncDispose]() {
       sealed.delete(path);
+      open.delete(spooled);
     },
   };
-  return file as unknown as SpooledFile;
+  const spooled = file as unknown as SpooledFile;
+  open.add(spooled);
+  return spooled;
 }

@@ -15,16 +15,9 @@ import {
 } from '../../reports/reports.ts';
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, BONUS_CHANGE, CHANGE } from '../tables.ts';
-import {
-  groupColumns,
-  readByTag,
-  readTotal,
-  SUMS,
-  shown,
-  TAGS,
-  type TotalsRow,
-  tooManyTotals,
-} from '../totals-reads.ts';
+import { groupColumns } from '../totals-reads.ts';
+import { readByTag, readTotal, SUMS, shown, TAGS, type TotalsRow } from '../totals-rows.ts';
+import { tooManyTotals } from '../totals-runs.ts';
 import { asFloat, asNumbers } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 

@@ -98,6 +98,7 @@ test('groups are those of both periods, with both margins', async () => {
     ['second', '-0.0002', '0'],
   ]);
   expect(await rows('account')).toEqual([[key['account'], '0.0026', '0.0048']]);
+  expect(await rows('key')).toEqual([[key['id'], '0.0026', '0.0048']]);
   expect(await rows('group', '&group=vip')).toEqual([['vip', '0.0016', '0.0024']]);
   expect((await margin('&group_by=tag&tag_name=team&limit=1'))['groups']).toBe(1);
 });

@@ -21,7 +21,7 @@ export function writeBatch({ batches, batchResults }: MemoryTables, row: BatchRo
   }
 }
 
-export function batchReads({ batches, batchResults, claims }: MemoryTables): BatchReads {
+export function batchReads({ batches, batchResults, claims, holds }: MemoryTables): BatchReads {
   const byAge = (one: Pick<Batch, 'createdAtMs' | 'id'>, other: Pick<Batch, 'createdAtMs' | 'id'>) =>
     one.createdAtMs - other.createdAtMs || one.id - other.id;
   const resultsOf = (batchId: number) =>
@@ -47,7 +47,11 @@ export function batchReads({ batches, batchResults, claims }: MemoryTables): Bat
         .filter(({ status, dueAtMs }) => status === 'ended' && dueAtMs <= nowMs)
         .sort((one, other) => one.dueAtMs - other.dueAtMs)
         .slice(0, limit),
-    isBegun: async (keyId, claim) => claims.has(`${keyId} ${claim}`),
+    async findBegun(keyId, claim) {
+      const { requestId, isAnswered } = claims.get(`${keyId} ${claim}`) ?? {};
+      if (requestId === undefined) return null;
+      return { requestId, state: isAnswered === true ? 'answered' : holds.has(requestId) ? 'running' : 'failed' };
+    },
     async countResults(batchId) {
       const counts: Partial<ItemCounts> = {};
       for (const { outcome } of resultsOf(batchId)) counts[outcome] = (counts[outcome] ?? 0) + 1;

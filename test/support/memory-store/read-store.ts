@@ -36,6 +36,7 @@ import {
 } from '../../../src/ledger/ledger.ts';
 import {
   type ChargedMessage,
+  compareTotals,
   divideRange,
   gatherTop,
   gatherTotals,
@@ -569,6 +570,15 @@ function recordReads(tables: MemoryTables): UsageStore {
     },
     listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
+    compareUsage: (question) =>
+      compareTotals(question, (period, groupings) =>
+        Promise.all(
+          groupings.map(([groupBy = 'day', ...thenBy]) => {
+            const all = { ...period, groupBy, thenBy, limit: Number.MAX_SAFE_INTEGER };
+            return gatherTotals([askedTotals(all)], all);
+          }),
+        ),
+      ),
     topUsage: (question) => gatherTop([askedTotals(question)], question),
     async getUsage(requestId) {
       return stored().find((record) => record.requestId === requestId) ?? null;

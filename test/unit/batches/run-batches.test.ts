@@ -68,6 +68,7 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
       nowMs,
       requestBytesMax,
       send,
+      findAnswer: async (_, __, requestId) => ({ ...answered, requestId }),
       runningMax: () => 4,
       isBusy: () => false,
       isLeading: async () => true,
@@ -140,6 +141,24 @@ test.each(['messages', 'openai'] as const)(
     expect(kept?.custom_id).toBe('kept');
     expect(await held()).toBe(0);
     expect(failures).toHaveLength(1);
+  },
+);
+
+test.each(['answered', 'running'] as const)(
+  'a request that an earlier run has sent gets what was billed, although its key may not send it any more (%s)',
+  async (first) => {
+    using _bounds = setBounds({ batchItemPauseMs: 1 });
+    const failure = new TurnpikeError('model_not_found', 'No such model.');
+    const send = async () => ({ requestId: 'req_2', status: 404, body: '{"type":"error"}', failure });
+    const { bench, batches, run, ended, linesOf } = await openBatch('openai', ['one'], send);
+    await using _bench = bench;
+    const states = [first, 'answered' as const];
+    batches.findBegun = async () => ({ requestId: 'req_1', state: states.shift() ?? 'answered' });
+    const runner = run();
+    const { counts, outputFileId } = await ended;
+    await runner.stop();
+    expect(counts).toEqual({ succeeded: 1, errored: 0, canceled: 0, expired: 0 });
+    expect(await linesOf(outputFileId)).toMatchObject([{ custom_id: 'one', response: { request_id: 'req_1' } }]);
   },
 );
 

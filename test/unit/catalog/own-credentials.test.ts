@@ -16,6 +16,7 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     baseUrl: 'https://p.example',
     isBearer: false,
     allowsStorage: false,
+    fetchUrls: 'off' as const,
     workspace: null,
     region: null,
     project: null,

@@ -34,10 +34,10 @@ import { openVault, type SecretHashes } from '../../../src/secrets/secrets.ts';
 import { Spool } from '../../../src/spool/spool.ts';
 import type { Stores } from '../../../src/storage/stores.ts';
 import { Estimates } from '../../../src/usage/usage.ts';
-import type { StreamPiece } from '../../../src/wire/wire.ts';
+import type { JsonObject, StreamPiece } from '../../../src/wire/wire.ts';
 import { inPlaceTokenizer, loadVocabularies } from '../../support/in-place-tokenizer.ts';
 import type { Production, Wanted } from './answers.ts';
-import { behaviourOf, type ModelName, modelNames, PRICE, TRANCHE_TOKENS, WINDOW_TOKENS } from './models.ts';
+import { behaviourOf, modelNames, PRICE, TRANCHE_TOKENS, WINDOW_TOKENS } from './models.ts';
 
 /** Called for each message that arrives. */
 export interface Hooks {
@@ -45,7 +45,8 @@ export interface Hooks {
   onSubmitted(mark: string, requestId: string): void;
   /** The reply, before it becomes a Response: a stream is read by hand. */
   onReply(mark: string, reply: EncodedReply): void;
-  wantedOf(requestId: string): Wanted;
+  /** `body`: of the request, where nobody submitted a message under this id. */
+  wantedOf(requestId: string, body: JsonObject): Wanted;
   onProduction(requestId: string, production: Production): void;
 }
 
@@ -105,12 +106,19 @@ export function makeGateway({ stores, ledger, clock, catalog, provider, hashesOf
 }
 
 /** The public API; a stream that it answers is handed to the hooks, and read by hand. */
-export function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hooks): PublicDependencies {
+export function publicOver(
+  gateway: Gateway,
+  bodies: BodiesInFlight,
+  hooks: Hooks,
+  spool = new Spool('none'), // for requests without files
+): PublicDependencies {
   const observed = (submit: typeof submitMessage) => async (clientRequest: ClientRequest) => {
     const mark = clientRequest.query;
-    hooks.onSubmitted(mark, clientRequest.requestId);
+    const isByHand = mark !== '';
+    if (isByHand) hooks.onSubmitted(mark, clientRequest.requestId);
     const reply = await submit(gateway, clientRequest);
     if (reply instanceof TurnpikeError) throw reply;
+    if (!isByHand) return reply;
     const encoded = encodeReply(reply, null);
     hooks.onReply(mark, encoded);
     return typeof encoded.body === 'string' ? reply : { ...reply, body: unread() };
@@ -125,7 +133,7 @@ export function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hook
       getUsage: (clientRequest, id) => getUsage(gateway, clientRequest, id),
     },
     bodies,
-    spool: new Spool('none'), // no request has files
+    spool,
     load: { loopDelayMs: () => 0, openMessages: () => gateway.slots.taken },
     clock: gateway.clock,
     settings: () => gateway.catalog().settings,
@@ -142,7 +150,7 @@ export function publicOver(gateway: Gateway, bodies: BodiesInFlight, hooks: Hook
 async function* unread(): AsyncGenerator<StreamPiece> {}
 
 /** A catalog file with all models, each in these groups. */
-export function catalogFile(groups: Readonly<Record<string, readonly (ModelName | '*')[]>> = { default: ['*'] }) {
+export function catalogFile(groups: Readonly<Record<string, readonly string[]>> = { default: ['*'] }) {
   const price = {
     input: String(PRICE.input),
     output: String(PRICE.output),

@@ -22,7 +22,7 @@ import {
   type Wanted,
 } from './answers.ts';
 import { countRequest } from './counter.ts';
-import { type Behaviour, behaviourOf, oddUsage } from './models.ts';
+import { type Behaviour, behaviourOf, modelNames, oddUsage } from './models.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 const BUFFERED_EVENTS_MAX = 8; // beyond it the provider's write blocks
@@ -34,13 +34,13 @@ const NOTHING: Produced = { bytes: 0, thinking: 0, uses: 0 };
 /** `find`: what the request asked for, and its place to note the truth. */
 export function makeProvider(
   time: VirtualTime,
-  find: (requestId: string) => Wanted,
+  find: (requestId: string, body: JsonObject) => Wanted,
   note: (requestId: string, production: Production) => void,
 ): Provider {
   return {
     kind: 'sandbox',
     async submit(attempt) {
-      const wanted = { ...find(attempt.requestId), maxTokens: attempt.maxTokens };
+      const wanted = { ...find(attempt.requestId, attempt.request.body), maxTokens: attempt.maxTokens };
       const behaviour = behaviourOf(wanted.model);
       const production: Production = {
         wanted,
@@ -59,9 +59,9 @@ export function makeProvider(
       await line.start(behaviour);
       return attempt.request.stream ? line.stream(behaviour) : await line.whole(behaviour);
     },
-    countTokens: async ({ request, requestId }) => countRequest(find(requestId), request),
+    countTokens: async ({ request, requestId }) => countRequest(find(requestId, request.body), request),
     countLocally: () => null,
-    thinksByDefault: (model) => behaviourOf(model as Wanted['model']).thinks,
+    thinksByDefault: (model) => modelNames.some((name) => name === model && behaviourOf(name).thinks),
   } satisfies Provider;
 }
 

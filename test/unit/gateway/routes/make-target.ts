@@ -28,6 +28,7 @@ export function makeTarget(
     baseUrl: '',
     isBearer: false,
     allowsStorage: false,
+    fetchUrls: 'off' as const,
     workspace: null,
     region: null,
     project: null,

@@ -77,6 +77,58 @@ test('money that comes from nowhere is found', () => {
   expect(finding).toMatch(/^(?:money|ledger): /);
 });
 
+const wanted = directCompany(1).flatMap((move) => (move.move === 'send' ? [move.wanted] : []));
+const ofBatches: CompanyMove[] = [
+  { move: 'begin', coalition: 'company' },
+  {
+    move: 'batch',
+    secret: 0,
+    form: 'messages',
+    odd: null,
+    items: wanted.slice(0, 3).map((of) => ({ ...of, model: 'quarters', maxTokens: 64 })),
+  },
+  {
+    move: 'batch',
+    secret: 2,
+    form: 'chat',
+    odd: null,
+    items: wanted.slice(0, 2).map((of) => ({ ...of, model: 'kinds', maxTokens: 64 })),
+  },
+  { move: 'buy', secret: 0, wish: { use: 'images', amount: 2, fails: false } },
+  { move: 'buy', secret: 0, wish: { use: 'transcription', amount: 3, fails: false } },
+  { move: 'upload', secret: 0, purpose: 'user_data', bytes: 100, seconds: null },
+  { move: 'wait', ms: 60_000 },
+];
+
+test('batches, files and goods that are billed as they should be break no rule', () => {
+  let messages = 0;
+  const { finding } = runCompanyEpisode(ofBatches, ({ tables }) => {
+    messages = tables.endings.size;
+  });
+  expect([finding, messages]).toEqual([null, 7]);
+});
+
+const spoils: [rule: string, spoil: (world: CompanyWorld) => void][] = [
+  [
+    'bill',
+    ({ multipliers }) => {
+      multipliers.clear();
+      multipliers.add(2);
+    },
+  ],
+  ['left over', ({ memory }) => void memory.kept.set('file_x', new Uint8Array(1))],
+];
+
+test.each(spoils)('a batch at a wrong price, and bytes without a file, are found: %s', (rule, spoil) => {
+  let isSpoiled = false;
+  const { finding } = runCompanyEpisode(ofBatches, (world) => {
+    isSpoiled = true;
+    spoil(world);
+  });
+  expect(isSpoiled).toBe(true);
+  expect(finding).toStartWith(rule);
+});
+
 test('a key that changed its person is found', () => {
   const finding = spoiled(({ tables, keys }) => {
     const key = tables.keys.get(keys.find(({ person }) => person === 'mia')?.id ?? 0);

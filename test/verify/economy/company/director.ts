@@ -7,11 +7,15 @@ import type { ModelName } from '../models.ts';
 import { anyLeavePoint, Dice, text } from '../sends.ts';
 import { coalitionNames, coalitions, PINNED, people, personNames } from './company.ts';
 import { allOperations } from './episode.ts';
+import { goods, type Wish } from './goods.ts';
 import type { CompanyMove } from './moves.ts';
+import { REQUESTS } from './objects.ts';
 import { anyCall, type Operation } from './operations.ts';
 
 const TOKENS = 4; // those that they made
 const SECRETS = 12;
+const PLACES = 60; // of ids
+const ASKS = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[];
 const OF_DIRECTORY = personNames.filter((name) => people[name].isOfDirectory);
 const MODELS: readonly ModelName[] = ['quarters', 'kinds', 'late', 'running', 'bytes', 'vendor', 'cuts', 'faulty'];
 const STEADY: readonly ModelName[] = ['quarters', 'kinds', 'late'];
@@ -28,7 +32,7 @@ export function directCompany(seed: number): CompanyMove[] {
       const by = isOfToken ? dice.between(roles.length, roles.length + TOKENS) : anyPerson(dice, roles.length);
       moves.push(anyCallMove(dice, by, anyOperation(dice, roles[by] ?? dice.one(roles))));
     }
-    moves.push(...anyMessages(dice));
+    moves.push(...anyMessages(dice), ...anyObjects(dice));
     if (dice.chance(0.2)) moves.push({ move: 'deactivate', person: dice.one(OF_DIRECTORY) }, ...atOnce(dice));
     if (dice.chance(0.3)) moves.push({ move: 'beside', isStream: dice.chance(0.5), wanted: anyWanted(dice, STEADY) });
     if (dice.chance(0.05)) moves.push({ move: 'wait', ms: dice.one([5, 13]) * 3_600_000 });
@@ -117,6 +121,47 @@ function allOf(dice: Dice, secret: number): CompanyMove[] {
     { ...of, move: 'send', times: 1, isStream: true, wanted },
     { move: 'wait', ms: 25_000 },
   ];
+}
+
+/** Files and batches of any of them, over any ids. */
+function anyObjects(dice: Dice): CompanyMove[] {
+  const moves: CompanyMove[] = [];
+  const secret = () => dice.below(SECRETS);
+  for (let left = dice.between(0, 5); left > 0; left--) {
+    const luck = dice.below(100);
+    if (luck < 30) moves.push(anyBatch(dice, secret()));
+    else if (luck < 62) moves.push({ move: 'ask', secret: secret(), what: dice.one(ASKS), place: dice.below(PLACES) });
+    else if (luck < 72)
+      moves.push({
+        move: 'upload',
+        secret: secret(),
+        purpose: dice.one(['batch', 'user_data']),
+        bytes: dice.one([10, 3_000, 60_000]),
+        seconds: dice.chance(0.3) ? 3_600 : null,
+      });
+    else if (luck < 78) moves.push({ move: 'reuse', secret: secret(), place: dice.below(PLACES) });
+    else if (luck < 92) moves.push({ move: 'buy', secret: secret(), wish: anyGoods(dice) });
+    else if (luck < 94) moves.push({ move: 'price', multiplier: dice.one(['0.5', '1', '2']) });
+    else if (luck < 97) moves.push({ move: 'restart' });
+    else moves.push({ move: 'batch beside', items: [anyWanted(dice, STEADY), anyWanted(dice, STEADY)] });
+    if (dice.chance(0.4)) moves.push({ move: 'wait', ms: dice.one([50, 300, 2_000, 20_000]) });
+  }
+  return moves;
+}
+
+function anyBatch(dice: Dice, secret: number): CompanyMove {
+  const form = dice.one(['messages', 'messages', 'chat', 'images', 'moderations'] as const);
+  const count = dice.one([1, 2, 5, 12, 40]);
+  const item = () =>
+    form === 'images' || form === 'moderations'
+      ? { ...anyGoods(dice), use: form === 'images' ? ('images' as const) : ('moderation' as const) }
+      : { ...anyWanted(dice, MODELS), maxTokens: dice.one([64, 1_000, 4_000]) };
+  const odd = dice.chance(0.15) ? dice.one(['streamed', 'unknown', 'twice'] as const) : null;
+  return { move: 'batch', secret, form, odd, items: Array.from({ length: count }, item) };
+}
+
+function anyGoods(dice: Dice): Wish {
+  return { use: dice.one(goods), amount: dice.between(1, 5), fails: dice.chance(0.2) };
 }
 
 function anyWanted(dice: Dice, models: readonly ModelName[]): Wanted {

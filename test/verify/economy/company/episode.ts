@@ -1,16 +1,20 @@
 // One episode: a new company, the moves of those who want more than they may have, and what the judge says.
 
 import { parseId } from '../../../../src/base/ids.ts';
+import type { Batch } from '../../../../src/batches/batches.ts';
 import { handlePublic } from '../../../../src/public-api/public-api.ts';
 import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import type { Json } from '../../../contract/admin-api/installation.ts';
+import { setBounds } from '../../../support/set-bounds.ts';
 import type { Production, Wanted } from '../answers.ts';
 import { bodyOf } from '../bodies.ts';
 import { ClientMessage } from '../client.ts';
 import { NotSettled, TooManyEvents, VirtualTime } from '../virtual-time.ts';
 import { accountNames, type Coalition, type CoalitionName, coalitions, type PersonName, people } from './company.ts';
 import { judgeAnswer, judgeEnd, judgeKey } from './judge.ts';
-import type { CompanyMove, SendMessages } from './moves.ts';
+import { judgeObjects, judgeRoom, judgeShown, keptBatches } from './judge-objects.ts';
+import type { CompanyMove, ObjectMove, SendMessages } from './moves.ts';
+import { Objects } from './objects.ts';
 import { type Operation, readOperations, resolve } from './operations.ts';
 import { readTerms, type Terms } from './terms.ts';
 import { type CompanyWorld, makeCompany } from './world.ts';
@@ -18,6 +22,8 @@ import { type CompanyWorld, makeCompany } from './world.ts';
 const END_MS = 1_400_000; // longer than anything may last
 const MESSAGES_MAX = 400;
 const FROM_OWN_OF = 7; // of so many ids, one is of anything that there is, and one of what others saw
+const ID = /\b([a-z]+)_[0-9A-Za-z]{9,25}\b/g;
+const BATCH_LIFE_MS = 900_000; // shorter than the rest of the episode
 const connection = { address: '127.0.0.1', isTls: false, setIdleSeconds() {} };
 
 /** A session or token of somebody who acts. */
@@ -72,6 +78,7 @@ export function runCompanyEpisode(
   spoil: (world: CompanyWorld) => void = () => {},
 ): CompanyResult {
   allOperations();
+  using _bounds = setBounds({ batchLifeMs: BATCH_LIFE_MS });
   const time = new VirtualTime();
   time.install();
   try {
@@ -125,6 +132,7 @@ class CompanyEpisode {
   /** Secrets that no longer work: they learn it by the answer. */
   readonly #refused = new Set<string>();
   readonly #sent: Sent[] = [];
+  readonly #objects: Objects;
   #claims = 0;
 
   constructor(time: VirtualTime, moves: readonly CompanyMove[]) {
@@ -144,13 +152,22 @@ class CompanyEpisode {
           byRequest.set(requestId, message);
         },
         onReply: (mark, reply) => time.deliver(() => messageOf(mark).takeReply(reply)),
-        wantedOf: (requestId) => (byRequest.get(requestId) as Message).asked.wanted,
+        wantedOf: (requestId, body) =>
+          byRequest.get(requestId)?.asked.wanted ?? this.#objects.wantedOf(requestId, body),
         onProduction: (requestId, production) => {
           productions.set(requestId, [...(productions.get(requestId) ?? []), production]);
           this.#facts.finding ??= judgeKey(this.#facts, this.#world);
         },
       }),
     );
+    this.#objects = new Objects(this.#world, (secret, answered) => {
+      this.#facts.trace.update(`${answered.path.replace(/[a-z]+_\w+/g, '')} ${answered.status}\n`);
+      this.#facts.finding ??= judgeShown(this.#objects, this.#world, answered) ?? judgeRoom(this.#world);
+      this.#note(this.#all, answered.text);
+      if (!this.#secrets.includes(secret)) return;
+      this.#note(this.#seen, answered.text);
+      this.#note(this.#knownBy({ token: secret }), answered.text);
+    });
     this.#facts = {
       coalition,
       messages,
@@ -201,7 +218,13 @@ class CompanyEpisode {
         for (const message of facts.messages) message.read(null);
         this.#time.runFor(END_MS);
         spoil(this.#world);
+        facts.finding ??= this.#world.failures.find((words) => words.startsWith('batch: ')) ?? null;
         facts.finding ??= judgeEnd(facts, this.#world);
+        this.#time.wait(this.#world.sweep());
+        const lines = new Map(
+          keptBatches(this.#objects, this.#world).map(({ batch, row }) => [batch, this.#linesOf(row)]),
+        );
+        facts.finding ??= judgeObjects(this.#objects, this.#world, facts.productions, lines);
       }
     } catch (failure) {
       if (!(failure instanceof TooManyEvents || failure instanceof NotSettled)) throw failure;
@@ -226,7 +249,58 @@ class CompanyEpisode {
     else if (move.move === 'wait') this.#time.runFor(move.ms);
     else if (move.move === 'deactivate') this.#deactivate(move.person);
     else if (move.move === 'beside') this.#beside(move);
+    else if (move.move !== 'begin') this.#useObjects(move);
     this.#time.runFor(1);
+  }
+
+  #useObjects(move: ObjectMove): void {
+    const { move: name } = move;
+    if (name === 'price') this.#world.sellBatchesBy(move.multiplier);
+    else if (name === 'restart') this.#world.restartBatches();
+    else if (name === 'batch beside')
+      this.#objects.makeBatch(
+        this.#besideSecret,
+        { move: 'batch', secret: 0, form: 'messages', odd: null, items: move.items },
+        this.#facts.coalition.rules !== 'rival',
+      );
+    else {
+      const secret = this.#secretAt(move.secret);
+      const id = (kind: string, place: number) => this.#find({ token: secret }, kind, place);
+      if (name === 'batch') this.#objects.makeBatch(secret, move);
+      else if (name === 'upload') this.#objects.upload(secret, move);
+      else if (name === 'buy') this.#objects.buy(secret, move.wish);
+      else if (name === 'reuse') this.#objects.reuse(secret, id('file', move.place));
+      else
+        this.#objects.ask(
+          secret,
+          move,
+          id(/file|content/.test(move.what) && !/batch/.test(move.what) ? 'file' : 'msgbatch', move.place),
+        );
+    }
+  }
+
+  /** The lines of results that the batch has. */
+  #linesOf({ outputFileId, errorFileId }: Batch): string {
+    const read = async () => {
+      let text = '';
+      for (const id of [outputFileId, errorFileId]) {
+        const file = id === null ? null : await this.#world.files.findOwn(id);
+        if (file !== null)
+          for await (const piece of await this.#world.files.read(file)) text += Buffer.from(piece).toString();
+      }
+      return text;
+    };
+    return this.#time.wait(read());
+  }
+
+  get #besideSecret(): string {
+    return this.#world.keys.find(({ person }) => person === 'rob')?.secret ?? '';
+  }
+
+  #secretAt(place: number): string {
+    const live = this.#secrets.filter((text) => !this.#refused.has(text));
+    const among = live.length > 0 ? live : this.#secrets;
+    return among[place % among.length] as string;
   }
 
   #last({ back, times }: { back: number; times: number }): Sent[] {
@@ -280,7 +354,7 @@ class CompanyEpisode {
   }
 
   /** Mostly an id that this one saw; sometimes what the others saw, or anything. */
-  #find(credential: Credential, kind: string, place: number): string {
+  #find(credential: Pick<Credential, 'token'>, kind: string, place: number): string {
     const [own, seen, all] = [this.#knownBy(credential), this.#seen, this.#all].map((known) => known.get(kind) ?? []);
     const among =
       [
@@ -293,16 +367,17 @@ class CompanyEpisode {
   }
 
   #note(known: Known, text: string): void {
-    for (const [id, kind] of text.matchAll(/\b([a-z]+)_[0-9A-Za-z]{9,25}\b/g)) {
+    for (const [id, kind] of text
+      .replace(/\bfile-/g, 'file_')
+      .replace(/\bbatch_/g, 'msgbatch_')
+      .matchAll(ID)) {
       const list = known.get(kind as string) ?? [];
       if (!list.includes(id)) known.set(kind as string, [...list, id]);
     }
   }
 
   #send({ secret, wanted, isStream, leavesAt, hasIdempotencyKey, tags }: SendMessages): void {
-    const live = this.#secrets.filter((text) => !this.#refused.has(text));
-    const among = live.length > 0 ? live : this.#secrets;
-    const text = among[secret % among.length] as string;
+    const text = this.#secretAt(secret);
     const headers: Record<string, string> = {};
     if (hasIdempotencyKey) headers['idempotency-key'] = `claim-${this.#claims++}`;
     if (tags !== null) headers['x-turnpike-tags'] = tags;
@@ -310,8 +385,7 @@ class CompanyEpisode {
   }
 
   #beside({ wanted, isStream }: Extract<CompanyMove, { move: 'beside' }>): void {
-    const secret = this.#world.keys.find(({ person }) => person === 'rob')?.secret ?? '';
-    this.#submit(secret, { wanted, isStream, isBeside: true }, {}, null);
+    this.#submit(this.#besideSecret, { wanted, isStream, isBeside: true }, {}, null);
   }
 
   #submit(

@@ -86,7 +86,11 @@ export function judgeKey({ coalition, productions, byRequest }: CompanyFacts, wo
     const { concurrency } = people[person].given ?? { concurrency: Number.POSITIVE_INFINITY };
     let running = 0;
     for (const [requestId, list] of productions)
-      if (byRequest.get(requestId)?.asked.key === id && list.some(({ isRunning }) => isRunning)) running++;
+      if (
+        (byRequest.get(requestId)?.asked.key ?? world.tables.holds.get(requestId)?.key) === id &&
+        list.some(({ isRunning }) => isRunning)
+      )
+        running++;
     if (running > concurrency) return `concurrency: ${running} messages run with the key that ${person} was given`;
   }
   return null;

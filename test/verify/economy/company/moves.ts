@@ -3,6 +3,8 @@
 import type { Wanted } from '../answers.ts';
 import type { LeavePoint } from '../moves.ts';
 import type { CoalitionName, PersonName } from './company.ts';
+import type { Wish } from './goods.ts';
+import type { REQUESTS } from './objects.ts';
 import type { CallShape } from './operations.ts';
 
 export interface SendMessages {
@@ -19,7 +21,50 @@ export interface SendMessages {
   tags: string | null;
 }
 
+export interface MakeBatch {
+  move: 'batch';
+  secret: number;
+  /** Messages in Anthropic's form; others by a file in OpenAI's. */
+  form: 'messages' | 'chat' | 'images' | 'moderations';
+  items: readonly (Wanted | Wish)[];
+  /** One of its requests is as no request of a batch may be. */
+  odd: 'streamed' | 'unknown' | 'twice' | null;
+}
+
+export interface Upload {
+  move: 'upload';
+  secret: number;
+  purpose: 'batch' | 'user_data';
+  bytes: number;
+  /** Until it expires; null: later than the episode ends. */
+  seconds: number | null;
+}
+
+/** `place`: of the id among those that they know. */
+export interface AskObject {
+  move: 'ask';
+  secret: number;
+  what: keyof typeof REQUESTS;
+  place: number;
+}
+
+/** Uses of files, batches and goods, and what happens to batches meanwhile. */
+export type ObjectMove =
+  | MakeBatch
+  | Upload
+  | AskObject
+  /** A batch of a file that they know. */
+  | { move: 'reuse'; secret: number; place: number }
+  | { move: 'buy'; secret: number; wish: Wish }
+  /** Operators sell batches at another price from now on. */
+  | { move: 'price'; multiplier: string }
+  /** Another node sends the requests of batches from now on. */
+  | { move: 'restart' }
+  /** Somebody of another company makes a batch. */
+  | { move: 'batch beside'; items: readonly Wanted[] };
+
 export type CompanyMove =
+  | ObjectMove
   /** Who acts together; the first move. */
   | { move: 'begin'; coalition: CoalitionName }
   /** `by`: the place of the credential among theirs. */

@@ -3,16 +3,20 @@
 
 import type { AdminDependencies } from '../../../../src/admin-api/admin-api.ts';
 import { makeRoutedApi } from '../../../../src/admin-api/answer-requests.ts';
+import type { Clock } from '../../../../src/base/clock.ts';
 import { parseId } from '../../../../src/base/ids.ts';
 import { firstDocuments } from '../../../../src/catalog/catalog.ts';
-import type { Gateway } from '../../../../src/gateway/gateway.ts';
+import { Files } from '../../../../src/files/files.ts';
+import { answerCaller, type Gateway } from '../../../../src/gateway/gateway.ts';
 import { BodiesInFlight } from '../../../../src/http/http.ts';
 import { NodeLedger } from '../../../../src/ledger/ledger.ts';
 import type { PublicDependencies } from '../../../../src/public-api/public-api.ts';
-import { hashSecret, type SecretHashes } from '../../../../src/secrets/secrets.ts';
+import { hashSecret, openVault, type SecretHashes } from '../../../../src/secrets/secrets.ts';
+import { type BatchParts, startBatches } from '../../../../src/server/batches.ts';
 import { forgettingPeople } from '../../../../src/server/compose.ts';
 import { dependenciesOf, type Json, makeParts, TOKEN } from '../../../contract/admin-api/installation.ts';
 import { PATCH_OP, USER } from '../../../contract/scim/directory.ts';
+import { type MemoryFiles, memoryFiles } from '../../../support/memory-files.ts';
 import { type MemoryTables, memoryStores } from '../../../support/memory-store/memory-store.ts';
 import { noAuditContext } from '../../../support/no-audit-context.ts';
 import { apply, catalogOf } from '../../../unit/catalog/support.ts';
@@ -32,6 +36,7 @@ import {
   people,
   personNames,
 } from './company.ts';
+import { goods, goodsModels, goodsUses, nameOf } from './goods.ts';
 
 export interface Answer {
   status: number;
@@ -56,6 +61,18 @@ export interface CompanyWorld {
   keys: readonly CompanyKey[];
   /** A code that is worth CODE_DOLLARS, once. */
   code: string;
+  /** Bytes of all files. */
+  memory: MemoryFiles;
+  files: Files;
+  /** Limits of the files of a company. */
+  limits: { files: number; bytes: number };
+  /** By which requests of batches were sold so far. */
+  multipliers: Set<number>;
+  sellBatchesBy(multiplier: string): void;
+  /** Another runner goes on with the batches, while the requests of this one end. */
+  restartBatches(): void;
+  /** Removes files that are due. */
+  sweep(): Promise<void>;
   /** Failures that only the log tells of. */
   failures: string[];
   /** Sends a request with a token, or the id of a person in its place. */
@@ -69,10 +86,13 @@ export const CODE_DOLLARS = 1;
 const ADDRESS = '192.0.2.7';
 const FOLLOW_MS = 2_000;
 const GROUPS = {
-  default: ['quarters', 'kinds', 'late', 'cuts', 'faulty', 'running'],
+  default: ['quarters', 'kinds', 'late', 'cuts', 'faulty', 'running', ...goods.map(nameOf)],
   dear: ['bytes'],
   gold: ['vendor'],
 } as const;
+const FILE_LIMITS = { files: 40, bytes: 120_000 };
+
+await import('@fastify/busboy'); // forms load it, and virtual time waits for nothing outside
 
 /** The routes are made once: they take long. */
 let routed: { api: ReturnType<typeof makeRoutedApi>; use(dependencies: AdminDependencies): void } | null = null;
@@ -97,14 +117,14 @@ function apiOver(dependencies: AdminDependencies): ReturnType<typeof makeRoutedA
 export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<CompanyWorld> {
   const clock = { nowMs: () => time.epochMs, advance: () => {} };
   const stores = memoryStores(clock);
-  const file = catalogFile(GROUPS);
+  const file = fileOf('1');
   await stores.catalog.saveCatalog(apply(firstDocuments([], {}), file), [], noAuditContext);
   const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
   const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
   await ledger.open();
   await peer.open();
   const catalog = catalogOf(file);
-  const provider = makeProvider(time, hooks.wantedOf, hooks.onProduction);
+  const provider = { ...makeProvider(time, hooks.wantedOf, hooks.onProduction), uses: goodsUses(time) };
   const hashesOf: SecretHashes = (secret) => [hashSecret(secret)];
   const gateway = makeGateway({ stores, ledger, clock, catalog, provider, hashesOf });
   const { keys } = gateway.authenticator;
@@ -130,18 +150,90 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     return { status: response.status, text, body: isJson ? (JSON.parse(text) as Json) : {} };
   };
   const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
+  const objects = openObjects({ stores, gateway, clock, failures }, (spool) =>
+    publicOver(gateway, bodies, hooks, spool),
+  );
   return {
     gateway,
-    dependencies: publicOver(gateway, bodies, hooks),
     bodies,
+    ...objects,
     tables: stores.tables,
     failures,
     ask,
     ...(await new Operators(ask, () => new Promise((resolve) => void time.after(1, resolve))).makeAll()),
     close() {
+      objects.stopBatches();
       ledger.close();
       peer.close();
     },
+  };
+}
+
+interface ObjectParts {
+  stores: ReturnType<typeof memoryStores>;
+  gateway: Gateway;
+  clock: Clock;
+  failures: string[];
+}
+
+/** Files and batches over the public API. */
+function openObjects(
+  { stores, gateway, clock, failures }: ObjectParts,
+  makePublic: (spool: MemoryFiles['spool']) => PublicDependencies,
+) {
+  const memory = memoryFiles();
+  const files = new Files({
+    store: stores.files,
+    bytes: memory.bytes,
+    vault: openVault(Buffer.alloc(32, 7)),
+    limits: () => FILE_LIMITS,
+    nowMs: clock.nowMs,
+  });
+  gateway.files = files;
+  const dependencies = makePublic(memory.spool);
+  dependencies.files = { files, answerCaller: (request, answer) => answerCaller(gateway, request, answer) };
+  const batches = {
+    store: { stores } as unknown as BatchParts['store'],
+    leadership: { isHeld: async () => true } as unknown as BatchParts['leadership'],
+    gateway,
+    publicApi: dependencies,
+    log: {
+      writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
+        if (event === 'batch_not_sent') failures.push(`batch: ${cause}`);
+      },
+    },
+  };
+  let stop = startBatches(batches);
+  const multipliers = new Set([1]);
+  return {
+    dependencies,
+    memory,
+    files,
+    limits: FILE_LIMITS,
+    multipliers,
+    sellBatchesBy(multiplier: string) {
+      multipliers.add(Number(multiplier));
+      const changed = catalogOf(fileOf(multiplier));
+      gateway.catalog = () => changed;
+    },
+    restartBatches() {
+      void stop();
+      stop = startBatches(batches);
+    },
+    stopBatches: () => void stop(),
+    async sweep() {
+      await files.sweep(new AbortController().signal);
+    },
+  };
+}
+
+function fileOf(multiplier: string) {
+  const { providers, models, settings, ...rest } = catalogFile(GROUPS);
+  return {
+    ...rest,
+    providers: { ...providers, goods: { kind: 'sandbox' } },
+    models: { ...models, ...goodsModels('goods') },
+    settings: { ...settings, batch_multiplier: multiplier },
   };
 }
 

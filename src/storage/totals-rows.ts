@@ -1,0 +1,158 @@
+// Rows of sums over totals: their columns, how they are read, and the tags of their sets.
+
+import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
+import type { TagFilter, UsageTotal } from '../reports/reports.ts';
+import type { TotalsColumn } from './rolled-totals.ts';
+import { numbers, type SqlReader } from './sql-reader.ts';
+import { documents, readStored } from './stored-documents.ts';
+
+// Counts stay below 2^53, where floating-point numbers are exact; sums of amounts may not, and are returned as texts.
+const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
+const asText = (name: string) => `CAST(SUM(${name}) AS text) AS ${name}`;
+
+const COUNTS = [
+  'messages',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'costed_messages',
+];
+const AMOUNTS = ['cost', 'written_off', 'provider_cost', 'costed_revenue'];
+
+/** The sums of a TotalsRow over rows of daily_totals, or over parts. */
+export const SUMS = sumsOf('COUNT(*)');
+export const SUMS_OF_PARTS = sumsOf('SUM(count)');
+export const ROW_AS_PART = ['1 AS count', ...COUNTS, ...AMOUNTS].join(', ');
+export const PARTS = ['COUNT(*) AS count', ...[...COUNTS, ...AMOUNTS].map((name) => `SUM(${name}) AS ${name}`)].join(
+  ', ',
+);
+
+function sumsOf(count: string): string {
+  return [`CAST(${count} AS double precision) AS count`, ...COUNTS.map(asNumber), ...AMOUNTS.map(asText)].join(', ');
+}
+
+/** A group of a run; columns that it is not grouped by are missing. */
+export interface TotalsRow {
+  day_ms?: number;
+  account_id?: number;
+  key_id?: number;
+  model?: string;
+  provider?: string | null;
+  group_name?: string | null;
+  person_id?: number | null;
+  tag_set?: number;
+  /** The set of tags, as JSON; null: none, or one that is not stored. */
+  tags?: string | null;
+  /** The value of the tag. */
+  tag?: string | null;
+  session?: string | null;
+  agent?: string | null;
+  /** Number of daily totals in it. */
+  count: number;
+  messages: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  costed_messages: number;
+  cost: string;
+  written_off: string;
+  provider_cost: string;
+  costed_revenue: string;
+}
+
+export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
+  return {
+    dayMs: row.day_ms ?? null,
+    account: row.account_id ?? null,
+    key: row.key_id ?? null,
+    model: row.model ?? null,
+    provider: row.provider || null,
+    group: row.group_name || null,
+    person: row.person_id || null,
+    tag: row.tag ?? null,
+    session: row.session ?? null,
+    agent: row.agent ?? null,
+    messages: row.messages,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    cacheReadTokens: row.cache_read_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
+    costedMessages: row.costed_messages,
+    cost: BigInt(row.cost),
+    writtenOff: BigInt(row.written_off),
+    providerCost: BigInt(row.provider_cost),
+    costedRevenue: BigInt(row.costed_revenue),
+  };
+}
+
+const isText = (column: TotalsColumn) => column === 'model' || column === 'provider' || column === 'group_name';
+
+/** Columns of totals, integers as numbers. */
+export function shown(on: Pick<SqlReader, 'number'>, columns: readonly TotalsColumn[]): string {
+  return columns.map((column) => (isText(column) ? `r.${column}` : numbers(on, column))).join(', ');
+}
+
+/** Sets of tags by account and number, which runs repeat; null: it is not stored. */
+export type TagSets = Map<string, StoredTags | null>;
+
+type TagQuestion = { tagName?: string | null; tag?: TagFilter | null };
+
+type StoredTags = Readonly<Record<string, string>>;
+
+function setName({ account_id, tag_set }: TotalsRow): string {
+  return `${account_id} ${tag_set}`;
+}
+
+/** Reads the sets of rows that are not known yet. A set is the same in every month. */
+export async function findSets(on: SqlReader, rows: readonly TotalsRow[], sets: TagSets): Promise<void> {
+  const unknown = new Map<string, [account: number, tagSet: number]>();
+  for (const row of rows) {
+    const name = setName(row);
+    if (!sets.has(name)) unknown.set(name, [row.account_id ?? 0, row.tag_set ?? NO_TAG_SET]);
+  }
+  for (const name of unknown.keys()) sets.set(name, null);
+  const found = await on.readEach<{ account_id: number; tag_set: number; tags: string }>(
+    [...unknown.values()],
+    ([account = '', tagSet = '']) =>
+      `SELECT ${on.number('s.account_id')} AS account_id, ${on.number('s.id')} AS tag_set, s.tags FROM tag_sets s
+       WHERE s.account_id = ${account} AND s.id = ${tagSet} ORDER BY s.month_ms LIMIT 1`,
+  );
+  for (const { tags, ...row } of found) sets.set(setName(row as TotalsRow), readStored(documents.tagSet, tags));
+}
+
+/** A row of one set. Nothing if the question asks for another tag. */
+export function readTagged(row: TotalsRow, question: TagQuestion, sets: TagSets): UsageTotal[] {
+  return readWithTags(row, question, sets.get(setName(row)) ?? null);
+}
+
+/** The tags of the group `g`, whose numbers may be floating-point ones. A set is the same in every month. */
+export const TAGS = `SELECT s.tags FROM tag_sets s
+  WHERE s.account_id = CAST(g.account_id AS bigint) AND s.id = CAST(g.tag_set AS bigint) LIMIT 1`;
+
+/** Sums by this tag, if any, of rows that have the text of their tags. */
+export function readByTag(rows: readonly TotalsRow[], tagName: string | null): UsageTotal[] {
+  if (tagName === null) return rows.map(readTotal);
+  const sets = new Map<string, StoredTags>();
+  return rows.flatMap((row) => {
+    const { tags: text = null } = row;
+    const tags = text === null ? null : (sets.get(text) ?? readStored(documents.tagSet, text));
+    if (text !== null && tags !== null) sets.set(text, tags);
+    return readWithTags(row, { tagName }, tags);
+  });
+}
+
+/** A set that is not stored (null) is one beyond their number. */
+function readWithTags(
+  row: TotalsRow,
+  { tagName = null, tag = null }: TagQuestion,
+  tags: StoredTags | null,
+): UsageTotal[] {
+  const valueNamed = (name: string) => {
+    if (tags === null) return row.tag_set === NO_TAG_SET ? null : OTHER_VALUE;
+    return Object.hasOwn(tags, name) ? (tags[name] ?? null) : null;
+  };
+  if (tag !== null && valueNamed(tag.name) !== tag.value) return [];
+  return [readTotal({ ...row, tag: tagName === null ? null : valueNamed(tagName) })];
+}
