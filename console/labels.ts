@@ -43,7 +43,7 @@ const errorLabels: Readonly<Record<string, string>> = {
   upstream_failed: 'Provider failed',
   upstream_rejected: 'Rejected',
   upstream_credentials: 'Credentials rejected',
-  insufficient_user_quota: 'Spend limit reached',
+  insufficient_user_quota: 'Balance or limit exhausted',
   key_disabled: 'Key revoked',
   client_too_slow: 'Client too slow',
   overloaded: 'Service overloaded',

@@ -152,14 +152,14 @@ function Change({ summary: { changes, incomparable }, figure, text }: ChangeProp
   const why =
     incomparable === null
       ? undefined
-      : `Not compared with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
+      : `with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
   return (
-    <div title={change === null ? why : 'Compares complete intervals only'}>
+    <div title={change === null ? why && `Not compared ${why}` : 'Compares complete intervals only'}>
       {text !== undefined && <div>{text}</div>}
       {change !== null && <div>{changeWords(change)}</div>}
       {change === null && why !== undefined && (
         <>
-          Not compared<VisuallyHidden>{`. ${why}`}</VisuallyHidden>
+          Not compared<VisuallyHidden>{` ${why}`}</VisuallyHidden>
         </>
       )}
     </div>
