@@ -97,6 +97,8 @@ const released: Readonly<Record<number, string>> = {
   32: '28cc1b952dddc03d',
   33: '0a8606086f6adda8',
   34: '112f8325552e4f13',
+  35: '7e09c984dbf5a756',
+  36: '9d20d1a533fd7012',
 };
 
 test('a migration never changes', () => {

@@ -58,7 +58,7 @@ const mayImport: Record<string, readonly string[]> = {
   spool: ground,
   sound: ground,
   files: [...ground, 'secrets', 'spool'],
-  batches: [...ground, 'wire', 'ledger', 'spool', 'files'],
+  batches: [...ground, 'wire', 'ledger', 'spool', 'files', 'providers'],
   http: [...ground, 'spool'],
   accounts: domain,
   catalog: domain,

@@ -21,8 +21,8 @@ export interface Sender {
   caller: { account: { id: number }; above: readonly { id: number }[]; key: { id: number } } | null;
   /** Set when the secret is a valid token of a coding agent. */
   agent: AgentCaller | null;
-  /** The key that a request of a batch is made with, whose secret and address were checked when the batch was made; null: a client sends it. */
-  readonly item: { keyId: number } | null;
+  /** The key that a request of a batch is made with, whose secret and address were checked when the batch was made; null: a client sends it. Work that is `done` is billed, whatever the key may do by now. */
+  readonly item: { keyId: number; done: object | null } | null;
 }
 
 /** Dependencies of authentication. */
@@ -49,7 +49,7 @@ export function authenticate(
   nowMs: number,
   authenticator: Authenticator,
 ): Authenticated | Promise<Authenticated> {
-  if (sender.item !== null) return authenticateKey(sender.item.keyId, sender, nowMs, authenticator);
+  if (sender.item !== null) return authenticateKey(sender.item, sender, nowMs, authenticator);
   if (secret === null)
     return new TurnpikeError(
       'key_missing',
@@ -61,13 +61,16 @@ export function authenticate(
 }
 
 async function authenticateKey(
-  keyId: number,
+  { keyId, done }: NonNullable<Sender['item']>,
   sender: Sender,
   nowMs: number,
   authenticator: Authenticator,
 ): Promise<Authenticated> {
   const found = await authenticator.keys.findKey(keyId);
-  return found === null ? new TurnpikeError('key_invalid', NO_KEY) : admitCaller(found, sender, nowMs, authenticator);
+  if (found === null) return new TurnpikeError('key_invalid', NO_KEY);
+  if (done === null) return admitCaller(found, sender, nowMs, authenticator);
+  sender.caller = found;
+  return found;
 }
 
 type Found = Authenticated | null;

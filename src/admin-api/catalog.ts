@@ -451,6 +451,8 @@ const providerWritten = z.object({
   workspace: z.string().optional(),
   residency: z.array(z.string()).optional(),
   passthrough: z.array(z.string()).optional(),
+  batches: z.boolean().optional(),
+  batch_cost: z.string().optional(),
   credentials: z
     .record(
       z.string(),

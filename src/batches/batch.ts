@@ -54,6 +54,29 @@ export interface ItemResult {
   sealed: string;
 }
 
+/** Requests of a batch that a provider runs as a batch of its own. */
+export interface BatchPart {
+  /** Counts within the batch, from 0. */
+  part: number;
+  /** `sending`: the provider may have it, under a name. `ended`: its results are stored; what has none is sent like the rest. */
+  status: 'sending' | 'running' | 'ended';
+  /** The target: names as in the catalog. */
+  provider: string;
+  upstreamModel: string;
+  credential: string | null;
+  /** The address and the betas of its calls. */
+  url: string;
+  betas: string | null;
+  /** The provider's id; null while it is not known. */
+  ref: string | null;
+  /** Places of the requests, as `writePlaces` writes them. */
+  places: string;
+  requests: number;
+  createdAtMs: number;
+  /** Has all requests of the batch, and is no file of the client, who may delete it: without its request, an answer could not be billed. */
+  requestsFileId: number;
+}
+
 export interface BegunMessage {
   requestId: string;
   state: 'running' | 'answered' | 'failed';
@@ -84,13 +107,19 @@ export interface BatchStore {
   listResults(page: { batchId: number; after: number; limit: number }): Promise<ItemResult[]>;
   /** Positions only. */
   listDone(page: { batchId: number; after: number; limit: number }): Promise<number[]>;
+  /** In their order. */
+  listParts(batchId: number): Promise<BatchPart[]>;
+  /** Added, or changed. */
+  putPart(batchId: number, part: BatchPart): Promise<void>;
+  /** The provider never had it. */
+  removePart(batchId: number, part: number): Promise<void>;
   /** Together with the reserves. Resolves to the refusal of a reserve, and then there is no batch. */
   createBatch(batch: Batch, reserves: readonly Operation[]): Promise<Refusal | null>;
   /** Results that are stored already stay as they are. */
   addResults(batchId: number, results: readonly ItemResult[]): Promise<void>;
   /** From running to canceling. Rejects with Outpaced if it is not running any more. */
   cancelBatch(batch: Batch): Promise<void>;
-  /** To ended, without rows of results; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
+  /** To ended, without rows of results and parts; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
   endBatch(batch: Batch, from: BatchStatus, returns: readonly Operation[]): Promise<void>;
   removeBatch(id: number): Promise<void>;
 }

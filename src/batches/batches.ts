@@ -4,6 +4,7 @@ export {
   type Batch,
   type BatchForm,
   type BatchPage,
+  type BatchPart,
   type BatchStatus,
   type BatchStore,
   type BegunMessage,
@@ -14,5 +15,6 @@ export {
   reserveIdOf,
 } from './batch.ts';
 export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';
+export type { PreparedRequest } from './part-runner.ts';
 export { BatchRunner, type RunnerParts, type SentItem } from './run-batches.ts';
 export { RequestSplitter } from './split-requests.ts';

@@ -6,9 +6,9 @@ import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { RateLimits, Refusal, Reserve } from '../ledger/ledger.ts';
+import { readLines } from '../wire/wire.ts';
 import { type Batch, type BatchStore, NO_COUNTS, reserveIdOf } from './batch.ts';
 import { readItem } from './read-item.ts';
-import { readLines } from './read-lines.ts';
 
 /** The most that a request may cost, and the group that sells its model. */
 export interface PlannedItem {

@@ -9,9 +9,18 @@ import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
 import { type Files, isLost } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
-import { type Batch, type BatchStore, type ItemCounts, type ItemResult, NO_COUNTS, reserveIdOf } from './batch.ts';
+import { readLines } from '../wire/wire.ts';
+import {
+  type Batch,
+  type BatchPart,
+  type BatchStore,
+  type ItemCounts,
+  type ItemResult,
+  NO_COUNTS,
+  reserveIdOf,
+} from './batch.ts';
+import { type PartParts, PartRunner } from './part-runner.ts';
 import { type BatchItem, readItem } from './read-item.ts';
-import { readLines } from './read-lines.ts';
 import { type ItemAnswer, isSuccess, noAnswerLine, resultLine } from './result-lines.ts';
 
 /** An answer, and why there is no better one. */
@@ -19,14 +28,19 @@ export interface SentItem extends ItemAnswer {
   failure: TurnpikeError | null;
 }
 
-export interface RunnerParts {
+/** The answer of a provider's batch to a request, and the target that gave it. */
+export interface DoneItem extends Pick<BatchPart, 'provider' | 'upstreamModel' | 'credential'> {
+  status: number;
+  body: string;
+}
+
+export interface RunnerParts extends Omit<PartParts, 'store'> {
   store: BatchStore;
   files: Files;
   spool: Spool;
-  nowMs(): number;
   requestBytesMax(): number;
-  /** Sends a request, under a claim that is the same each time. */
-  send(batch: Batch, body: string, claim: string): Promise<SentItem>;
+  /** Sends a request, or bills one that is done, under a claim that is the same each time. */
+  send(batch: Batch, body: string, claim: string, done: DoneItem | null): Promise<SentItem>;
   /** The answer that is stored for a request, whatever its key may do now; null: it is not stored any more. */
   findAnswer(batch: Batch, body: string, requestId: string): Promise<SentItem | null>;
   /** The most requests that run at once; 0: none begins. Read on each call, because the setting may change. */
@@ -151,6 +165,7 @@ class BatchRun {
   #results: ItemResult[] = [];
   #writing: Promise<void> | null = null;
   #failure: unknown = null;
+  readonly #atProviders: PartRunner;
   /** Up to this position, an earlier run may have sent requests whose results it has not stored. */
   #begunUpTo = -1;
 
@@ -158,6 +173,15 @@ class BatchRun {
     this.#batch = batch;
     this.#parts = parts;
     this.#turns = turns;
+    this.#atProviders = new PartRunner(parts, {
+      batch: () => this.#batch,
+      signal: this.#stopping.signal,
+      isOver: () => this.#isOver(),
+      requests: (fileId) => this.#readRequests(fileId),
+      keepRequests: () => this.#keepRequests(),
+      take: (position, line, { provider, upstreamModel, credential }, answer) =>
+        this.#take(position, line, { provider, upstreamModel, credential, ...answer }),
+    });
     this.ended = this.#work().then(
       () => null,
       (failure) => (this.#stopping.signal.aborted ? null : failure),
@@ -176,10 +200,25 @@ class BatchRun {
     const done = await this.#readDone();
     for (const position of done) this.#begunUpTo = Math.max(this.#begunUpTo, position);
     this.#begunUpTo += bounds.batchItemsOpenMax;
+    const isDone = (position: number) => done.has(position);
+    await this.#atProviders.submit((position) => isDone(position) || this.#isBegun(position));
+    for (const one of await Promise.allSettled([this.#sendAll(isDone), this.#atProviders.collect(isDone)]))
+      if (one.status === 'rejected') throw one.reason;
+    if (this.#atProviders.hasAny) await this.#sendRest();
+    await this.#finish();
+  }
+
+  /** Sends what providers had, and did not answer. */
+  async #sendRest(): Promise<void> {
+    const done = await this.#readDone();
+    await this.#sendAll((position) => done.has(position));
+  }
+
+  async #sendAll(isDone: (position: number) => boolean): Promise<void> {
     let position = -1;
     for await (const line of this.#readRequests()) {
       position++;
-      if (done.has(position)) continue;
+      if (isDone(position) || this.#atProviders.has(position)) continue;
       while (this.#open.size >= bounds.batchItemsOpenMax) await Promise.race(this.#open);
       const turn = await this.#nextTurn();
       if (this.#isOver() && !(await this.#isBegun(position))) {
@@ -197,7 +236,6 @@ class BatchRun {
     await Promise.all(this.#open);
     if (this.#failure !== null) throw this.#failure;
     this.#stopping.signal.throwIfAborted();
-    await this.#finish();
   }
 
   async #readDone(): Promise<Set<number>> {
@@ -211,9 +249,9 @@ class BatchRun {
   }
 
   /** Nothing if the client has deleted the file, and no more than can be decrypted: what was not sent is canceled. */
-  async *#readRequests(): AsyncGenerator<string> {
+  async *#readRequests(fileId = this.#batch.inputFileId): AsyncGenerator<string> {
     const { files, requestBytesMax, onFailure } = this.#parts;
-    const input = await files.findOwn(this.#batch.inputFileId);
+    const input = await files.findOwn(fileId);
     if (input === null) return;
     try {
       yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
@@ -252,7 +290,7 @@ class BatchRun {
     for (let tries = 1; ; tries++) {
       let sent: SentItem;
       try {
-        sent = await this.#parts.send(batch, item.body, claim);
+        sent = await this.#parts.send(batch, item.body, claim, null);
       } finally {
         turn[Symbol.dispose]();
       }
@@ -270,6 +308,20 @@ class BatchRun {
       if (!this.#isOver() || isRunning) continue;
       turn[Symbol.dispose]();
       return;
+    }
+  }
+
+  /** Until the answer of a provider is billed and stored. One that says that the provider failed is none: the request is sent. */
+  async #take(position: number, line: string, done: DoneItem): Promise<void> {
+    const batch = this.#batch;
+    const item = readItem(batch, line, '');
+    for (let tries = 1; ; tries++) {
+      const sent = await this.#parts.send(batch, item.body, claimOf(batch, position), done);
+      const pauseMs = pauseAfter(sent, tries);
+      if (pauseMs === null) return await this.#keep(position, item, sent);
+      if (OF_PROVIDER.has(sent.failure?.code as ErrorCode)) return;
+      await this.#rest(pauseMs, true);
+      this.#stopping.signal.throwIfAborted();
     }
   }
 
@@ -338,8 +390,23 @@ class BatchRun {
         for (const id of [outputFileId, errorFileId]) if (id !== null) await files.delete({ id });
       throw failure;
     }
-    if (form === 'messages') await files.delete({ id: batch.inputFileId }).catch(() => {}); // the sweep tries again
+    const own = [...(form === 'messages' ? [batch.inputFileId] : []), ...this.#atProviders.files];
+    for (const id of new Set(own)) await files.delete({ id }).catch(() => {}); // the sweep tries again
     this.#parts.onEnded(ended);
+  }
+
+  async #keepRequests(): Promise<number> {
+    const { files, spool, nowMs } = this.#parts;
+    const { form, inputFileId, accountId, companyId, keyId, createdAtMs } = this.#batch;
+    const input = form === 'messages' ? null : await files.findOwn(inputFileId);
+    if (input === null) return inputFileId;
+    await using copy = await spool.create(companyId);
+    for await (const piece of await files.read(input)) await copy.write(piece);
+    await copy.finish();
+    const owner = { accountId, companyId, keyId, onlyKeyId: keyId, name: input.name, mediaType: input.mediaType };
+    const times = { nowMs: nowMs(), expiresAtMs: createdAtMs + bounds.batchInputLifeMs };
+    const made = await files.create({ ...owner, ...times, purpose: 'batch_requests', isResult: true }, copy);
+    return made.id;
   }
 
   async #keepFile(
@@ -411,6 +478,14 @@ class BatchRun {
     }
   }
 }
+
+const OF_PROVIDER: ReadonlySet<ErrorCode> = new Set([
+  'upstream_rate_limited',
+  'upstream_overloaded',
+  'upstream_failed',
+  'upstream_timeout',
+  'upstream_credentials',
+]);
 
 /** How long to wait before the request is sent again; null: its answer stays. */
 function pauseAfter({ failure }: SentItem, tries: number): number | null {

@@ -41,6 +41,7 @@ import {
 } from './model.ts';
 import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
+import { hasBatchesByDefault } from './read-provider.ts';
 import { DEFAULT_SETTINGS, settingsFrom, storedSettings } from './settings.ts';
 import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
 import { unitRatesFrom } from './unit-price.ts';
@@ -132,6 +133,9 @@ export function buildCatalog(
   });
 }
 
+const MILLION = 1_000_000n;
+const BATCH_COST = '0.5'; // of all vendors with batches, for nearly all models (their price lists, November 2026)
+
 function providerFrom(
   entry: CatalogDocument,
   open: (sealed: string, context: string) => string,
@@ -148,6 +152,8 @@ function providerFrom(
     workspace = null,
     residency = null,
     passthrough = null,
+    batches = hasBatchesByDefault(kind, base_url),
+    batch_cost = BATCH_COST,
     ...stored
   } = readDocument(storedProvider, entry);
   const { name } = entry;
@@ -180,6 +186,8 @@ function providerFrom(
     workspace,
     residency: residency && Object.freeze(residency),
     passthrough: passthrough && Object.freeze(passthroughFrom(passthrough)),
+    batches,
+    batchCostMillionths: readMultiplier(batch_cost) ?? MILLION,
     credentials: Object.freeze(opened),
   });
 }

@@ -377,6 +377,8 @@ export const providerMembers = z.strictObject({
   workspace: workspace.exactOptional(),
   residency: residency.exactOptional(),
   passthrough: passthroughInput.exactOptional(),
+  batches: z.boolean().exactOptional(),
+  batch_cost: multiplier.exactOptional(),
 });
 
 export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
@@ -471,6 +473,8 @@ export const storedProvider = z.strictObject({
   workspace: workspace.exactOptional(), // earlier versions do not know it
   residency: residency.exactOptional(),
   passthrough: z.array(z.string()).exactOptional(),
+  batches: z.boolean().exactOptional(), // earlier versions do not know it
+  batch_cost: multiplier.exactOptional(), // earlier versions do not know it
   credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({

@@ -147,6 +147,10 @@ export interface ProviderSettings {
   residency: readonly string[] | null;
   /** Fields beyond the protocols that it gets; null: none. */
   passthrough: Passthrough | null;
+  /** Requests of batches are sent as batches of the provider. */
+  batches: boolean;
+  /** The provider's charge for those, in millionths of its usual charge. */
+  batchCostMillionths: bigint;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

@@ -71,6 +71,19 @@ function vertexBaseUrl(region: string): string {
   return `https://${region}-aiplatform.googleapis.com`;
 }
 
+/** Kinds of providers that may have batches of their own. */
+const HAVING_BATCHES: readonly string[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
+const VENDOR_ADDRESSES: readonly string[] = [
+  'https://api.anthropic.com',
+  'https://generativelanguage.googleapis.com',
+  'https://api.openai.com',
+];
+
+/** Whether requests of batches are sent as batches of the provider if nothing else is said: at a vendor, not at a server that is compatible with it. */
+export function hasBatchesByDefault(kind: string, baseUrl: string): boolean {
+  return HAVING_BATCHES.includes(kind) && VENDOR_ADDRESSES.includes(baseUrl.replace(/\/v\d\w*$/, ''));
+}
+
 /** Kinds whose address and requests depend on a region, and those that need a project. */
 const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
 const OF_PROJECT: readonly string[] = ['vertex'];
@@ -165,6 +178,9 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
   if (members.has('passthrough') && !PASSING.includes(kind))
     return [faultOf('passthrough', `is only for the kinds ${PASSING.join(', ')}`)];
+  for (const name of ['batches', 'batch_cost'])
+    if (members.has(name) && !HAVING_BATCHES.includes(kind))
+      return [faultOf(name, `is only for the kinds ${HAVING_BATCHES.join(', ')}`)];
   if (members.get('allow_storage') === true && kind !== 'gemini')
     return [faultOf('allow_storage', 'is only for the kind gemini')];
   if (members.has('workspace') && kind !== MESSAGES_KIND)

@@ -64,6 +64,10 @@ export const bounds = {
   batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
   batchItemPauseMs: 1_000,
   batchItemPauseMsMax: 60_000,
+  batchGroupsMax: 16, // of requests that are gathered for a provider at once
+  batchPartTriesMax: 5,
+  batchPartPollMsMax: 60_000,
+  batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached
   batchRowsAtOnce: 1_000,
   batchResultsAtOnce: 50, // in memory when files are made of them
   batchAgainMs: 5_000, // after a failure of its run

@@ -128,8 +128,10 @@ function askLedger({ ledger }: Gateway, admissionRequest: AdmissionRequest, shar
   };
   if (plan.isAloneIfShort) admit.isAloneIfShort = true;
   if (claim !== null) admit.claim = claim;
-  const reserve = clientRequest.item?.reserveOf(offer.group.name) ?? null;
+  const { item } = clientRequest;
+  const reserve = item?.reserveOf(offer.group.name) ?? null;
   if (reserve !== null) admit.reserve = reserve;
+  if (item !== null && item.done !== null) admit.isDone = true;
   return ledger.admit(admit);
 }
 

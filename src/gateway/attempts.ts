@@ -5,14 +5,14 @@ import { hiddenFromAccounts, NOTHING_HIDDEN } from '../catalog/catalog.ts';
 import { TurnpikeError } from '../errors.ts';
 import { type EventSource, type FaultKind, ProviderFault, type WholeReply } from '../providers/providers.ts';
 import { isJsonObject, type MessageRequest, type StreamEvent } from '../wire/wire.ts';
-import type { WholeAnswer } from './client-request.ts';
+import type { DoneWork, WholeAnswer } from './client-request.ts';
 import type { Gateway } from './dependencies.ts';
 import { faultError } from './message-errors.ts';
 import { type AnyReply, OpenAttempt } from './open-attempt.ts';
 import type { OpenMessage } from './open-message.ts';
 import { ByteRelay } from './relay-bytes.ts';
-import type { Target } from './route-health.ts';
-import { AttemptIterator, findTargets, presentTarget } from './targets.ts';
+import type { Permit, Target } from './route-health.ts';
+import { AttemptIterator, findTargets, listTargets, presentTarget } from './targets.ts';
 
 /** The answer of the target that succeeded: the first events of a stream, or the whole message as text. */
 export type Opened =
@@ -28,7 +28,9 @@ const OPENING_EVENTS_MAX = 64;
  * that case.
  */
 export async function openRoute(gateway: Gateway, message: OpenMessage, request: MessageRequest): Promise<Opened> {
-  const { catalog, offer, caller, isStream } = message.admitted;
+  const { catalog, offer, caller, isStream, clientRequest } = message.admitted;
+  const done = clientRequest.item?.done ?? null;
+  if (done !== null) return openDone(gateway, message, request, done);
   const query = { account: caller.account.id, key: caller.key.id, offer, request };
   const { targets, conversation } = findTargets(gateway, catalog, query);
   const attemptIterator = new AttemptIterator(targets, catalog.settings.attemptsSeconds);
@@ -65,6 +67,40 @@ export async function openRoute(gateway: Gateway, message: OpenMessage, request:
     }
   }
   throw failure ?? unavailableError(gateway, present);
+}
+
+/** The answer of a batch that a provider ran. Throws TurnpikeError for its failure, or if its route exists no more. */
+async function openDone(
+  gateway: Gateway,
+  message: OpenMessage,
+  request: MessageRequest,
+  done: DoneWork,
+): Promise<Opened> {
+  const { catalog, offer, caller } = message.admitted;
+  const target = findDone(listTargets(catalog, offer, caller.account.id), done);
+  if (target === null) throw new TurnpikeError('upstream_failed', 'The route of this request has been removed.');
+  const attempt = new OpenAttempt(gateway, message.admitted, target, NO_PERMIT, message.watch);
+  try {
+    const opened = await takeReply(message, attempt, request, await message.begin(attempt, request));
+    attempt.answered(request);
+    message.noteAttempt(null);
+    return opened;
+  } catch (thrown) {
+    const fault = attempt.faultOf(thrown, message.stopReason === 'timeout');
+    attempt.failed(fault);
+    message.noteAttempt(fault);
+    if (fault.kind === 'unusable') message.takeUnusable(fault);
+    throw message.stopError ?? faultError(fault, hiddenFromAccounts(catalog));
+  }
+}
+
+/** It takes no place at its target. */
+const NO_PERMIT: Pick<Permit, 'answered' | 'failed' | 'finish'> = { answered() {}, failed() {}, finish() {} };
+
+/** A credential that was replaced meanwhile makes no difference. */
+function findDone(targets: readonly Target[], { provider, upstreamModel, credential }: DoneWork): Target | null {
+  const there = targets.filter(({ route }) => route.provider === provider && route.upstreamModel === upstreamModel);
+  return there.find((target) => target.credential?.name === credential) ?? there[0] ?? null;
 }
 
 /** The error if no target was tried at all. */

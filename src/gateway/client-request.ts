@@ -27,6 +27,21 @@ export interface BatchItem {
   claim: string;
   /** The request id of the reserve that its hold is taken from; null: none for this group. */
   reserveOf(group: string): string | null;
+  /** Work that a provider did in a batch of its own; null: the request is to be sent. */
+  done: DoneWork | null;
+}
+
+/** The answer to a request of a batch that a provider ran. It is billed, whatever its key may do by now. */
+export interface DoneWork {
+  /** The target: names as in the catalog. */
+  provider: string;
+  upstreamModel: string;
+  credential: string | null;
+  /** The groups that the key had when the batch was made. */
+  groups: readonly string[];
+  status: number;
+  /** JSON, in the provider's protocol. */
+  body: string;
 }
 
 /** One request as received. Nothing in it has been verified. */

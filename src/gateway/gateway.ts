@@ -29,13 +29,13 @@ import {
 import { bounds } from '../config/config.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
 import type { Admission, Levels, Settlement } from '../ledger/ledger.ts';
-import type { Provider } from '../providers/providers.ts';
+import type { BatchedCall, Provider } from '../providers/providers.ts';
 import { type MessageRequest, type RequestFeatures, readFeatures, type Serves, servesOf } from '../wire/wire.ts';
 import { admitMessage, refuseMessage } from './admit-message.ts';
 import { addSpending, readSpending, refuseAgent } from './agent-limits.ts';
 import { type Opened, openRoute } from './attempts.ts';
 import { attribute } from './attribution.ts';
-import type { ClientRequest, Reply, TextChange, WholeAnswer } from './client-request.ts';
+import type { ClientRequest, DoneWork, Reply, TextChange, WholeAnswer } from './client-request.ts';
 import { countPrompt } from './count-tokens.ts';
 import type { Gateway } from './dependencies.ts';
 import { checkIdempotency, replayResponse } from './idempotency-records.ts';
@@ -48,11 +48,13 @@ import { releaseHold } from './message-record.ts';
 import { describeModels, describeOneModel } from './models.ts';
 import { OpenMessage } from './open-message.ts';
 import { type AdmissionRequest, type MessagePlan, measureFor, type PlanTerms, planMessage } from './plan-message.ts';
+import { captureCall } from './provider-request.ts';
 import { Relay, untilCutOff } from './relay.ts';
 import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
 import { offerInBatch, offerInTier } from './sell-tier.ts';
 import { usageOf } from './spend-limit.ts';
+import { findTargets } from './targets.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
 export { fixedTagsOf } from './attribution.ts';
@@ -60,6 +62,7 @@ export type {
   BatchItem,
   BodyParser,
   ClientRequest,
+  DoneWork,
   MessageReport,
   MessageTrace,
   Reply,
@@ -119,7 +122,7 @@ async function submitAs(gateway: Gateway, clientRequest: ClientRequest, identifi
   try {
     requireBrowserHeader(catalog, clientRequest); // 3
     slot = gateway.slots.take(topOf(caller)); // 3
-    const admissionRequest = await readMessage(gateway, clientRequest, caller, true); // 4 to 6
+    const admissionRequest = await readMessage(gateway, clientRequest, caller, clientRequest.item?.done == null); // 4 to 6
     ({ caller, catalog } = admissionRequest);
     const { request } = admissionRequest;
     const admitting = admitMessage(gateway, admissionRequest); // 8
@@ -194,7 +197,7 @@ async function readMessage(
   const measuring = measureFor(request, offer);
   const measure = measuring instanceof Promise ? await measuring : measuring;
   const plan = planMessage(request, offer, terms, measure);
-  if (clientRequest.item !== null) requireBatchable(request, plan);
+  if (clientRequest.item !== null && clientRequest.item.done === null) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 
@@ -210,6 +213,36 @@ export async function planItem(gateway: Gateway, clientRequest: ClientRequest): 
   const caller = requireCaller(await identify(gateway, clientRequest));
   const { offer, plan } = await readMessage(gateway, clientRequest, caller, false);
   return { group: offer.group, amount: plan.amount, model: offer.model.name };
+}
+
+/** A request of a batch as the batch of a provider has it. */
+export interface PreparedItem extends BatchedCall {
+  /** The target: names as in the catalog. */
+  provider: string;
+  upstreamModel: string;
+  credential: string | null;
+}
+
+/**
+ * A request of a batch for the batch of its first target, as that target would get it alone; null if the target has no batches. Throws what it would
+ * be refused for before its admission.
+ */
+export async function prepareItem(gateway: Gateway, clientRequest: ClientRequest): Promise<PreparedItem | null> {
+  const caller = requireCaller(await identify(gateway, clientRequest));
+  const { catalog, request, offer, plan } = await readMessage(gateway, clientRequest, caller, true);
+  const { targets } = findTargets(gateway, catalog, { account: caller.account.id, key: caller.key.id, offer, request });
+  const [target] = targets;
+  const hasSound = plan.sound !== null || plan.firstCase.speaks === true;
+  if (target?.settings.batches !== true || offer.tier !== undefined || hasSound) return null;
+  const call = await captureCall(gateway, { request, clientRequest, maxTokens: plan.maxTokens }, target);
+  if (call === null) return null;
+  const { route, credential } = target;
+  return {
+    ...call,
+    provider: route.provider,
+    upstreamModel: route.upstreamModel,
+    credential: credential?.name ?? null,
+  };
 }
 
 /** Throws invalid_request and feature_unavailable for what has no place in a batch. */
@@ -491,7 +524,9 @@ function resolveOffer(
   request: MessageRequest,
   clientRequest: ClientRequest,
 ): { offer: Offer; terms: PlanTerms } {
-  const sold = findOffer(gateway, catalog, caller, request);
+  const done = clientRequest.item?.done ?? null;
+  const sold =
+    done === null ? findOffer(gateway, catalog, caller, request) : findDone(gateway, catalog, caller, request, done);
   const features = readFeatures(request, clientRequest.betas);
   requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold.offer);
   const own = requireOwn(catalog, sold.offer, caller, clientRequest, features);
@@ -515,6 +550,18 @@ function findOffer(gateway: Gateway, catalog: Catalog, caller: Caller, request: 
   const found = { catalog, name, serves, plan, offer, providers: providersOf(gateway, catalog, offer) };
   keptOffers.set(caller, found);
   return found;
+}
+
+/** The offer of work that a provider did: neither the key nor the account may have narrowed it since. */
+function findDone(
+  gateway: Gateway,
+  catalog: Catalog,
+  { account }: Caller,
+  { model, protocol }: MessageRequest,
+  { groups }: DoneWork,
+): ProvidedOffer {
+  const offer = resolveModel(catalog, { account: account.id, keyModels: null, groups }, model, servesOf(protocol));
+  return { offer, providers: providersOf(gateway, catalog, offer) };
 }
 
 function providersOf(gateway: Gateway, catalog: Catalog, { routes }: Offer): Provider[] {

@@ -1,5 +1,6 @@
 // The usage record of a message at its end, or at a checkpoint.
 
+import { exactNumber } from '../base/checked-number.ts';
 import { type Nano, parseUsd } from '../base/money.ts';
 import {
   hasTier,
@@ -95,7 +96,7 @@ export function makeRecord(
     cost: source === 'none' || isUnbilled ? 0 : priceMessage(...rated),
     writtenOff: 0,
     planPaid: 0,
-    providerCost: isUnbilled ? 0 : costOf(route, tierAsked, usage),
+    providerCost: isUnbilled ? 0 : costInBatch(costOf(route, tierAsked, usage), admitted, attempt),
     rates: source === 'none' ? {} : isUnbilled ? UNBILLED_RATES : rateRecord(...rated),
     attempts,
     error: error && { code: error.code, message: storableMessage(error).slice(0, bounds.recordedErrorCharactersMax) },
@@ -157,6 +158,15 @@ function writeOffReason(
 function costOf(route: Route | null, tierAsked: ServiceTier, usage: CountedUsage): Nano | null {
   if (route === null || isOfUnknownTier(usage)) return null;
   return priceRoute(route, usage.counts, usage.tier ?? tierAsked);
+}
+
+const MILLION = 1_000_000n;
+
+/** The provider's charge for work that it did in a batch of its own, rounded up. */
+function costInBatch(cost: Nano | null, { clientRequest }: AdmittedRequest, attempt: OpenAttempt | null): Nano | null {
+  if (cost === null || attempt === null || clientRequest.item?.done == null) return cost;
+  const { batchCostMillionths } = attempt.target.settings;
+  return exactNumber((BigInt(cost) * batchCostMillionths + MILLION - 1n) / MILLION);
 }
 
 /** Names of what the provider reported and nobody expected, for the operator: numbers, and a service tier that was not requested. */
@@ -298,11 +308,12 @@ export function endHold(
 ): Promise<Settlement> {
   const { requestId, outcome, usageSource } = record;
   const waitMs = settings.settleWaitSeconds * 1000;
+  const done = clientRequest.item?.done == null ? {} : ({ isDone: true } as const);
   if (answer === null || (outcome !== 'completed' && !(outcome === 'client_gone' && answer.isWhole)))
     return ledger.end(
       usageSource === 'none'
         ? { kind: 'release', requestId, record, ...reserveOf(clientRequest, offer) }
-        : { kind: 'settle', requestId, record },
+        : { kind: 'settle', requestId, record, ...done },
       waitMs,
     );
   let rows: unknown[] = [];
@@ -312,7 +323,7 @@ export function endHold(
     // A response that cannot be sealed is not stored; the message is billed all the same.
   }
   const reversalsMax = parseUsd(settings.reversalsPerAccountDay) ?? 0;
-  return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax }, waitMs, rows);
+  return ledger.end({ kind: 'settle', requestId, record, isAnswer: true, reversalsMax, ...done }, waitMs, rows);
 }
 
 /** The reserve that a request of a batch returns its hold to, because it is perhaps sent again. */

@@ -10,6 +10,7 @@ import type { UsageRecord } from '../ledger/ledger.ts';
 import {
   type Attempt,
   type ByteReply,
+  type Exchange,
   type OtherReply,
   type Provider,
   ProviderFault,
@@ -27,7 +28,7 @@ import {
   splitSound,
 } from '../usage/usage.ts';
 import { type MessageRequest, type StreamEvent, servesOf, type TokenCounts, type Units } from '../wire/wire.ts';
-import type { WholeAnswer } from './client-request.ts';
+import type { DoneWork, WholeAnswer } from './client-request.ts';
 import { countAfterEnd, countPromptAfterEnd, lacks } from './count-after-end.ts';
 import type { Gateway } from './dependencies.ts';
 import { type AnswerNames, answerNames, showAnswer, showEvents } from './hide-names.ts';
@@ -46,7 +47,7 @@ export class OpenAttempt {
   readonly target: Target;
   readonly startedMs = performance.now();
   readonly #gateway: Gateway;
-  readonly #permit: Permit;
+  readonly #permit: Pick<Permit, 'answered' | 'failed' | 'finish'>;
   readonly #watch: SilenceWatch;
   readonly #controller = new AbortController();
   readonly #names: AnswerNames | null;
@@ -68,7 +69,13 @@ export class OpenAttempt {
   #bytes: Pick<ByteReply, 'used'> | null = null;
 
   /** The attempt finishes the permit. `watch` has the time limits of the message. */
-  constructor(gateway: Gateway, admitted: AdmittedRequest, target: Target, permit: Permit, watch: SilenceWatch) {
+  constructor(
+    gateway: Gateway,
+    admitted: AdmittedRequest,
+    target: Target,
+    permit: Pick<Permit, 'answered' | 'failed' | 'finish'>,
+    watch: SilenceWatch,
+  ) {
     this.#gateway = gateway;
     this.admitted = admitted;
     this.target = target;
@@ -159,6 +166,8 @@ export class OpenAttempt {
     const { passed, leftOut } = sortExtraFields(sent, settings, provider);
     this.#leftOut = leftOut;
     sent.extra = passed;
+    const done = clientRequest.item?.done ?? null;
+    if (done !== null) sent.exchange = answerOf(done);
     this.#watch.beginAttempt();
     const use = servesOf(request.protocol);
     const { lookup } = this.#gateway;
@@ -363,6 +372,10 @@ export class OpenAttempt {
     const counting = countAfterEnd(this.#gateway, this);
     return this.#promptCount === null ? counting : joinCounts(counting, this.#promptCount);
   }
+}
+
+function answerOf({ status, body }: DoneWork): Exchange {
+  return async () => new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }
 
 /** Throws ProviderFault (rejected) for sound, in the request or asked for, at a provider that has none. */

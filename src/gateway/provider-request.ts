@@ -5,7 +5,7 @@ import type { TraceContext } from '../base/trace-context.ts';
 import { cleanPassed, type Passthrough, type ProviderSettings, passes } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
-import { type Attempt, type Provider, ProviderFault } from '../providers/providers.ts';
+import { type Attempt, type BatchedCall, type Provider, ProviderFault, sendFor } from '../providers/providers.ts';
 import {
   EXTRA_MEMBER,
   exactBody,
@@ -54,6 +54,30 @@ export function makeAttempt(
     signal,
     trace,
   };
+}
+
+/** The call that a target would get, without making it; null if the target would refuse it. */
+export async function captureCall(
+  gateway: Pick<Gateway, 'providers'>,
+  sent: SentRequest,
+  target: Pick<Target, 'route' | 'endpoint' | 'credential' | 'settings'>,
+): Promise<BatchedCall | null> {
+  const provider = providerOfKind(gateway, target.settings);
+  if (provider.batches === undefined) return null;
+  const attempt = makeAttempt(sent, target, new AbortController().signal, null);
+  let captured: BatchedCall | null = null;
+  attempt.exchange = async (call) => {
+    captured = call;
+    throw new ProviderFault('aborted', 'the call is part of a batch');
+  };
+  try {
+    attempt.extra = sortExtraFields(attempt, target.settings, provider).passed;
+    const use = servesOf(sent.request.protocol);
+    await (use === 'messages' ? provider.submit(attempt) : sendFor(use, provider, attempt));
+  } catch (thrown) {
+    if (!(thrown instanceof ProviderFault)) throw thrown;
+  }
+  return captured;
 }
 
 interface ExtraFields {

@@ -39,20 +39,24 @@ import {
   type Payers,
   payable,
   payersNow,
+  payersOf,
   payingAccount,
   planLeft,
+  type RatesAfter,
   rowsAfter,
   withHold,
   withRates,
 } from './payers.ts';
 import { tightestWindow, windowEndMs } from './plan.ts';
-import type { AccountRow, Effect, IdempotencyRow, PersonRow, PlanMeter, RateMeters, Rows } from './rows.ts';
+import type { AccountRow, Effect, HoldRow, IdempotencyRow, PersonRow, PlanMeter, RateMeters, Rows } from './rows.ts';
 import { StagedRows } from './staged-rows.ts';
 import { assertAmount } from './usage-record.ts';
 
 /** The payers, and their drained rates, which are changed once the decision is made. */
 interface Meters {
   payers: Payers;
+  /** The least to hold for work that was done already: what its reserve let go; null: it is to be done, if everything allows it. */
+  doneFor: Nano | null;
   /** Rates of each account in the group that sells the model. */
   rates: readonly RateMeters[];
   keyRates: RateMeters;
@@ -64,7 +68,9 @@ interface Meters {
  */
 export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const reserved = operation.reserve === undefined ? undefined : rows.hold(operation.reserve);
-  if (reserved === undefined || rows.hold(operation.requestId) !== undefined) return admitNow(rows, operation, isNew);
+  const done = operation.isDone === true && reserved !== undefined ? reserved : null;
+  if (reserved === undefined || rows.hold(operation.requestId) !== undefined)
+    return admitNow(rows, operation, isNew, done);
   assert(operation.claim !== undefined, 'a message with a reserve has a claim');
   assert(
     reserved.owner.node === RESERVED.node,
@@ -75,18 +81,19 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const lowered = extend(rows, { kind: 'extend', requestId: reserved.requestId, amount: left, checkpoint: null });
   const staged = new StagedRows(rows);
   staged.put(lowered);
-  const effect = admitNow(staged, operation, isNew);
+  const effect = admitNow(staged, operation, isNew, done);
   // Refused, but counted in a rate: decided over the rows as they stay.
   if (effect.hold === undefined) return effect.accounts === undefined ? effect : admitNow(rows, operation, isNew);
   return { ...effect, ...rowsOfBoth(lowered, effect), reserve: lowered.hold };
 }
 
-function admitNow(rows: Rows, operation: Admit, isNew: boolean): Effect {
+/** `done`: the reserve, as it was, of work that was done already. */
+function admitNow(rows: Rows, operation: Admit, isNew: boolean, done: HoldRow | null = null): Effect {
   assertAmount(operation.amount);
   if (operation.least !== undefined) assertAmount(operation.least); // NaN becomes null in JSON
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
-  const meters = readMeters(rows, operation);
+  const meters = done === null ? readMeters(rows, operation) : readDoneMeters(rows, operation, done);
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
   if (open !== undefined) {
@@ -95,13 +102,18 @@ function admitNow(rows: Rows, operation: Admit, isNew: boolean): Effect {
   }
   const claim = operation.claim === undefined ? undefined : takeClaim(rows, operation, operation.claim);
   if (claim !== undefined && 'ok' in claim) return refuseClaimed(rows, operation, meters, claim);
-  const refusal =
-    findMoneyShort(meters.payers, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
-    findOtherHolds(meters.payers, operation, rows.nowMs) ??
-    findRateShort(meters, operation, true, rows.nowMs);
+  const refusal = meters.doneFor === null ? findShort(rows, operation, meters) : null;
   if (refusal !== null) return { answer: { ...refusal, levels: levelsOf(rows, operation, meters) } };
   if (!isNew && rows.ending(operation.requestId) !== undefined) return { answer: { ok: false, reason: 'ended' } };
   return begin(rows, operation, meters, claim);
+}
+
+function findShort(rows: Rows, operation: Admit, meters: Meters): Refusal | null {
+  return (
+    findMoneyShort(meters.payers, operation.least ?? operation.amount, operation.group, rows.nowMs) ??
+    findOtherHolds(meters.payers, operation, rows.nowMs) ??
+    findRateShort(meters, operation, true, rows.nowMs)
+  );
 }
 
 /** The idempotency row to write, or a refusal if the key is in use. */
@@ -126,16 +138,14 @@ function admitted(
 
 /** Takes from all meters. The caller has checked that they suffice. */
 function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyRow | undefined): Effect {
-  const { payers, rates, keyRates } = meters;
+  const { payers, doneFor } = meters;
   const { requestId, group, owner, draft } = operation;
   const { nowMs } = rows;
   const available = payable(payers, 0, group, nowMs);
-  const amount = Math.min(operation.amount, available);
+  const amount = Math.max(Math.min(operation.amount, available), doneFor ?? 0);
   const fromPlan = Math.min(amount, planLeft(payers, group, nowMs));
-  const groupsOf = takeRequest(operation, meters);
-  for (const one of rates) one.running++;
-  keyRates.running++;
-  const after = rowsAfter(withHold(payers, amount, fromPlan, nowMs, { groupsOf, keyRates, usedAtMs: nowMs }));
+  const ratesOf = doneFor === null ? takeSlot(operation, meters, nowMs) : {};
+  const after = rowsAfter(withHold(payers, amount, fromPlan, nowMs, ratesOf));
   const { account, above, payer, key, person } = chainOf(payers);
   return {
     answer: admitted(rows, operation, meters, amount, available),
@@ -154,13 +164,21 @@ function begin(rows: Rows, operation: Admit, meters: Meters, claim: IdempotencyR
       fromPlan,
       openedAtMs: nowMs,
       owner,
-      left: false,
+      left: doneFor !== null,
       claim: operation.claim?.name ?? null,
       checkpoint: null,
       draft,
     },
     claim,
   };
+}
+
+function takeSlot(operation: Admit, meters: Meters, nowMs: number): RatesAfter {
+  const { rates, keyRates } = meters;
+  const groupsOf = takeRequest(operation, meters);
+  for (const one of rates) one.running++;
+  keyRates.running++;
+  return { groupsOf, keyRates, usedAtMs: nowMs };
 }
 
 /** Sets the whole amount aside, or returns the meter that is exhausted. */
@@ -229,8 +247,20 @@ function readMeters(rows: Rows, operation: Admit | Take | Reserve): Meters | Eff
   if (!mayUseKey(payers)) return { answer: refuse('person_disabled', { ofKey: true }) };
   const disabled = payers.accounts.find(({ enabled }) => !enabled);
   if (disabled !== undefined) return { answer: refuse('account_disabled', aboveOf(payers, disabled.id)) };
-  const ratesOf = (row: AccountRow) => drained(groupRates(row, operation.group), operation.limits, rows.nowMs);
-  return { payers, rates: payers.accounts.map(ratesOf), keyRates: drained(key.rates, key.limits, rows.nowMs) };
+  return { payers, doneFor: null, ...ratesOf(rows, operation, payers) };
+}
+
+/** The meters that the reserve was taken from, whatever may be used now. `reserved`: the reserve, as it was. */
+function readDoneMeters(rows: Rows, operation: Admit, reserved: HoldRow): Meters {
+  const payers = payersOf(rows, reserved);
+  return { payers, doneFor: Math.min(reserved.amount, operation.amount), ...ratesOf(rows, operation, payers) };
+}
+
+function ratesOf(rows: Rows, { group, limits }: Admit | Take | Reserve, { accounts, key }: Payers) {
+  return {
+    rates: accounts.map((row) => drained(groupRates(row, group), limits, rows.nowMs)),
+    keyRates: drained(key.rates, key.limits, rows.nowMs),
+  };
 }
 
 /** A person who is disabled, or who left the account and those above it, has no keys there. */

@@ -69,12 +69,13 @@ function end(rows: Rows, operation: Settle | Release, endedBy: EndedBy): Effect 
     const payers = payersOf(rows, hold);
     if (operation.kind === 'release')
       return intoReserve(rows, endHold(rows, hold, operation.record, endedBy, payers), operation, hold);
-    if (operation.isAnswer !== true) return endHold(rows, hold, operation.record, endedBy, payers);
+    const isDone = operation.isDone === true;
+    if (operation.isAnswer !== true) return endHold(rows, hold, operation.record, endedBy, payers, isDone);
     // Reverse failed attempts first: the returned money may pay for this answer.
     const { reversalsMax = NANO_MAX } = operation;
     const reversed = answerIdempotencyRecord(rows, hold, payers, reversalsMax);
     const { claim, entries, corrections } = reversed;
-    const ended = endHold(rows, hold, operation.record, endedBy, reversed.payers);
+    const ended = endHold(rows, hold, operation.record, endedBy, reversed.payers, isDone);
     return {
       ...ended,
       accounts: [...reversed.others.accounts, ...(ended.accounts ?? [])],
@@ -213,14 +214,23 @@ export function leave(rows: Rows, operation: Leave): Effect {
   };
 }
 
-function endHold(rows: Rows, hold: HoldRow, record: UsageRecord, endedBy: EndedBy, payers: Payers): Effect {
+/** `isDone`: it counts in no rate. */
+function endHold(
+  rows: Rows,
+  hold: HoldRow,
+  record: UsageRecord,
+  endedBy: EndedBy,
+  payers: Payers,
+  isDone = false,
+): Effect {
   assertRecord(record, hold);
   const { nowMs } = rows;
   const paid = Math.min(record.cost, payable(payers, hold.amount, hold.group, nowMs));
   const planPaid = Math.min(paid, hold.fromPlan + planLeft(payers, hold.group, nowMs));
+  const counted = isDone ? NOTHING_COUNTED : record;
   const after = withCharge(payers, { paid, planPaid }, hold, nowMs, {
-    groupsOf: (account) => groupsAfter(account, hold, record, nowMs),
-    keyRates: ratesAfter(payers.key.rates, payers.key.limits, hold, record, nowMs),
+    groupsOf: (account) => groupsAfter(account, hold, counted, nowMs),
+    keyRates: ratesAfter(payers.key.rates, payers.key.limits, hold, counted, nowMs),
   });
   const { above, payer, person } = hold;
   const meters = readMeters(payers, after);
@@ -256,7 +266,15 @@ function readMeters(before: Payers, after: Payers): UsageMeters {
   };
 }
 
-function groupsAfter(account: AccountRow, hold: HoldRow, record: UsageRecord, nowMs: number): AccountRow['groups'] {
+type CountedTokens = Pick<UsageRecord, 'inputTokens' | 'cacheWrite5mTokens' | 'cacheWrite1hTokens' | 'outputTokens'>;
+const NOTHING_COUNTED: CountedTokens = {
+  inputTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+};
+
+function groupsAfter(account: AccountRow, hold: HoldRow, record: CountedTokens, nowMs: number): AccountRow['groups'] {
   const before = groupRates(account, hold.group);
   const rates = ratesAfter(before, before.limits, hold, record, nowMs);
   return withGroupRates(account, hold.group, rates, before.limits);
@@ -267,7 +285,7 @@ function ratesAfter(
   before: RateMeters,
   limits: RateLimits,
   hold: HoldRow,
-  record: UsageRecord,
+  record: CountedTokens,
   nowMs: number,
 ): RateMeters {
   const rates = drained(before, limits, nowMs);

@@ -166,6 +166,11 @@ export interface Admit {
    * reserve has a claim, whose hold is stored at once. A reserve that does not exist any more has nothing left.
    */
   reserve?: string;
+  /**
+   * The work was done already, by a provider: the reserve pays, as it was set aside, whatever the key, its person and the accounts may do now. It
+   * takes no slot, and nothing from the rates. Absent, or without the reserve: like any other.
+   */
+  isDone?: true;
   /** Fields of the record that is written if the hold expires. */
   draft: MessageDraft;
 }
@@ -228,6 +233,8 @@ export interface Settle {
   isAnswer?: boolean;
   /** The most that reversals may return to the account in a day (UTC). Absent: no bound. */
   reversalsMax?: Nano;
+  /** It was admitted as `isDone`: its tokens do not count in the rates. */
+  isDone?: true;
 }
 
 /** Ends a hold without charge. */

@@ -141,7 +141,7 @@ export function withHold(
   };
 }
 
-interface RatesAfter {
+export interface RatesAfter {
   groupsOf?: GroupsOf;
   keyRates?: RateMeters;
   usedAtMs?: number | null;

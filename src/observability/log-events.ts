@@ -7,6 +7,7 @@ export const logEvents = [
   'audit',
   'batch_ended',
   'batch_not_sent',
+  'batch_not_taken',
   'catalogue_not_taken',
   'catalogue_unreadable',
   'certificate_refused',

@@ -54,7 +54,14 @@ export interface Api {
 interface ApiMethods
   extends Pick<
       Provider,
-      'addedBytesMax' | 'thinksByDefault' | 'ignores' | 'keepsCacheLifetimes' | 'abilities' | 'servesTier' | 'sound'
+      | 'addedBytesMax'
+      | 'thinksByDefault'
+      | 'ignores'
+      | 'keepsCacheLifetimes'
+      | 'abilities'
+      | 'servesTier'
+      | 'sound'
+      | 'batches'
     >,
     Partial<Pick<Provider, 'countTokens' | 'uses'>> {
   /** Resolves to the head of a 2xx answer. Throws ProviderFault. */
@@ -75,7 +82,7 @@ export function apiProvider(
     kind,
     async submit(attempt) {
       const { credential } = attempt.provider;
-      const loading = credential?.ready() ?? null;
+      const loading = attempt.exchange === undefined ? (credential?.ready() ?? null) : null;
       try {
         if (loading !== null) await awaitCredential(loading, attempt.signal);
         return hideInReply(await read(await send(attempt), attempt), credential);
@@ -114,7 +121,9 @@ export function mapUses(uses: OtherUses, change: (send: SendUse) => SendUse): Ot
 function withoutCredential(send: SendUse): SendUse {
   return async (attempt) => {
     const { credential } = attempt.provider;
-    const reply = await withCredential(credential, attempt.signal, () => send(attempt));
+    const reply = await (attempt.exchange === undefined
+      ? withCredential(credential, attempt.signal, () => send(attempt))
+      : hiding(send(attempt), credential));
     return hideInReply(reply, credential);
   };
 }
@@ -170,7 +179,7 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
 }
 
 /** Sends once the credential is there; the faults do not contain it. */
-function withCredential<Value>(
+export function withCredential<Value>(
   credential: Secret | null,
   signal: AbortSignal,
   send: () => Promise<Value>,
@@ -245,13 +254,20 @@ export function post(
   body: string,
   accept = attempt.request.stream ? 'text/event-stream' : 'application/json',
 ): Promise<Response> {
-  const { signal, provider } = attempt;
+  const { signal, provider, exchange, betas } = attempt;
   const { mapFault } = api;
+  if (exchange !== undefined) return requireOk(exchange({ url, body, betas }), signal, mapFault);
   if (api.sign === undefined || provider.credential?.use !== 'aws')
     return fetchUpstream({ url, headers: headersOf(api, attempt, accept), body, signal, mapFault });
   return api
     .sign({ url, headers: api.headers(attempt, accept), body }, provider)
     .then((headers) => fetchUpstream({ url, headers, body, signal, mapFault }));
+}
+
+async function requireOk(answering: Promise<Response>, signal: AbortSignal, mapFault: MapFault): Promise<Response> {
+  const response = await answering;
+  if (response.ok) return response;
+  throw await readFault(response, signal, mapFault);
 }
 
 /** The same for a form, which is read while it is sent. */
@@ -262,7 +278,9 @@ export function postForm(
   body: StreamedBody,
   accept: string,
 ): Promise<Response> {
-  const { signal } = attempt;
+  const { signal, exchange } = attempt;
+  if (exchange !== undefined)
+    throw new ProviderFault('rejected', 'a form cannot be part of a batch', { isUnsupported: true });
   return fetchUpstream({ url, headers: api.headers(attempt, accept), body, signal, mapFault: api.mapFault });
 }
 

@@ -13,6 +13,7 @@ import type {
   Units,
 } from '../wire/wire.ts';
 import type { Abilities } from './abilities.ts';
+import type { ProviderBatches } from './batches.ts';
 import type { OfferedModel } from './offered-models.ts';
 
 export interface ProviderEndpoint {
@@ -33,6 +34,17 @@ export interface ProviderEndpoint {
   /** Files at web addresses are fetched for it; absent: off. */
   fetchUrls?: 'off' | 'public' | 'any';
 }
+
+/** The call of an attempt that is not sent now: a provider gets it as a part of a batch. */
+export interface BatchedCall {
+  url: string;
+  /** JSON. */
+  body: string;
+  betas: string | null;
+}
+
+/** Resolves to the answer, of any status. */
+export type Exchange = (call: BatchedCall) => Promise<Response>;
 
 export interface Attempt {
   provider: ProviderEndpoint;
@@ -57,6 +69,8 @@ export interface Attempt {
   fetchFile?(url: string): Promise<FetchedFile | { error: string }>;
   /** Trace context for the provider; absent or null: none. */
   trace?: TraceContext | null;
+  /** Answers the call in place of the provider; absent: the provider is asked. */
+  exchange?: Exchange;
   /** Aborts the upstream: `submit` and `next` then reject with a fault of kind `aborted`. */
   signal: AbortSignal;
 }
@@ -195,6 +209,8 @@ export interface Provider {
   abilities?(upstreamModel: string, baseUrl: string): Abilities | null;
   /** The models, at least of the first page; absent: the kind has no list. Throws ProviderFault. */
   listModels?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<readonly OfferedModel[]>;
+  /** Batches of its own; absent: it has none. */
+  batches?: ProviderBatches;
   /** Tests the connection and the credential by requests that cost nothing. Only the signal bounds it. Throws ProviderFault. */
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
 }

@@ -11,14 +11,17 @@ import { sandbox } from './sandbox/sandbox.ts';
 import { vertex } from './vertex/vertex.ts';
 
 export { type Abilities, THINKING_TYPES } from './abilities.ts';
+export type { BatchLines, BatchResult, ProviderBatch, ProviderBatches } from './batches.ts';
 export { sendFor } from './http-api.ts';
 export type { OfferedModel, OfferedRates } from './offered-models.ts';
 export { type ProbeResult, probeProvider, readOffer } from './probe-provider.ts';
 export {
   type Attempt,
+  type BatchedCall,
   type ByteReply,
   type EventReceiver,
   type EventSource,
+  type Exchange,
   type FaultKind,
   type OtherReply,
   type Provider,

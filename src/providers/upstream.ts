@@ -12,6 +12,8 @@ export type MapFault = (status: number, headers: Headers, bodyText: string, nowM
 export interface UpstreamCall {
   url: string;
   headers: Headers | Record<string, string>;
+  /** Absent: POST, or GET without a body. */
+  method?: 'GET' | 'POST' | 'DELETE';
   /** null sends a GET. Of a streamed body the content type and length are sent, too. */
   body: string | StreamedBody | null;
   signal: AbortSignal;
@@ -60,10 +62,10 @@ export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   throw await readFault(response, call.signal, call.mapFault);
 }
 
-function send({ url, headers, body, signal }: UpstreamCall, keepalive: boolean): Promise<Response> {
+function send({ url, headers, body, signal, method }: UpstreamCall, keepalive: boolean): Promise<Response> {
   const isStreamed = typeof body === 'object' && body !== null;
   const settings: BunFetchRequestInit & { timeout: false } = {
-    method: body === null ? 'GET' : 'POST',
+    method: method ?? (body === null ? 'GET' : 'POST'),
     headers: isStreamed ? withBody(headers, body) : headers,
     body: isStreamed ? streamOf(body) : body,
     signal,

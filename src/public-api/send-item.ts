@@ -2,7 +2,7 @@
 
 import { assert } from '../base/assert.ts';
 import { asTurnpikeError, TurnpikeError } from '../errors.ts';
-import type { BatchItem, ClientRequest, ItemPlan, Reply } from '../gateway/gateway.ts';
+import type { BatchItem, ClientRequest, Reply } from '../gateway/gateway.ts';
 import type { Connection } from '../http/http.ts';
 import { answerCall, refuse, respond } from './answer-call.ts';
 import { askFront } from './answer-front.ts';
@@ -49,12 +49,12 @@ export async function sendItem(
 }
 
 /** Plans what a request may cost, without sending it. Throws what it would be refused for before its admission. */
-export async function planItemOf(
+export async function planItemOf<Plan>(
   dependencies: PublicDependencies,
-  plan: (clientRequest: ClientRequest) => Promise<ItemPlan>,
+  plan: (clientRequest: ClientRequest) => Promise<Plan>,
   request: ItemRequest,
   item: BatchItem,
-): Promise<ItemPlan> {
+): Promise<Plan> {
   const exchange = exchangeOf(dependencies, request, item);
   try {
     return (await askFront(exchange, plan)).about;

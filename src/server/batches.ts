@@ -1,14 +1,25 @@
 // Batches, composed: their endpoints, and the runner of the node that leads.
 
 import { formatId } from '../base/ids.ts';
-import { type Batch, BatchRunner, type MakerParts, makeBatch, type NewBatch, reserveIdOf } from '../batches/batches.ts';
+import {
+  type Batch,
+  type BatchPart,
+  BatchRunner,
+  type MakerParts,
+  makeBatch,
+  type NewBatch,
+  reserveIdOf,
+} from '../batches/batches.ts';
+import { TurnpikeError } from '../errors.ts';
 import {
   answerCaller,
   type BatchItem,
   type ClientRequest,
+  type DoneWork,
   findResponse,
   type Gateway,
   planItem,
+  prepareItem,
   refusalError,
 } from '../gateway/gateway.ts';
 import { isStoreUnavailable } from '../ledger/ledger.ts';
@@ -43,16 +54,24 @@ export function startBatches({
     spool: publicApi.spool,
     nowMs: clock.nowMs,
     requestBytesMax,
-    send: (batch, body, claim) => sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim)),
+    send: (batch, body, claim, done) =>
+      sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim, done && { ...done, groups: batch.groups })),
+    hasPlaces: () => [...gateway.catalog().providers.values()].some(({ batches }) => batches),
+    placeOf: (target) => placeOf(gateway, target),
+    prepare: (batch, body) => prepare(gateway, publicApi, batch, body),
     async findAnswer(batch, body, requestId) {
       const find = (request: ClientRequest) => findResponse(gateway.answers, request, body, requestId);
-      const item = itemOf(batch, requestId);
+      const item = itemOf(batch, requestId, null);
       const answer = await readItemAnswer(publicApi, find, requestOf(batch, body), item);
       return answer === null ? null : { requestId, status: 200, body: answer, failure: null };
     },
     runningMax: () => gateway.catalog().settings.batchMessagesMax,
     isBusy: () => isBusy(publicApi),
     isLeading: () => (publicApi.isDraining() ? Promise.resolve(false) : leadership.isHeld()),
+    onPartFailure({ id }, { provider, requests }, failure) {
+      const batch = formatId('msgbatch', id);
+      log.writeEvent('batch_not_taken', { batch, provider, requests, cause: describeFailure(failure) });
+    },
     onEnded: ({ id, counts }) => log.writeEvent('batch_ended', { batch: formatId('msgbatch', id), ...counts }),
     onFailure(batch, failure) {
       if (isStoreUnavailable(failure)) return;
@@ -70,6 +89,7 @@ export function startBatches({
         keyId: batch.keyId,
         claim: '',
         reserveOf: () => null,
+        done: null,
       }),
     refuse: (refusal, amount) =>
       refusalError(refusal, { nowMs: clock.nowMs(), amount, isLeast: false, headers: {}, maxTokensThatFit: 0 }),
@@ -88,8 +108,30 @@ function requestOf({ endpoint, headers }: Pick<NewBatch, 'endpoint' | 'headers'>
   return { endpoint, headers, body };
 }
 
-function itemOf(batch: Batch, claim: string): BatchItem {
-  return { keyId: batch.keyId, claim, reserveOf: (group) => reserveIdOf(batch, group) };
+function itemOf(batch: Batch, claim: string, done: DoneWork | null): BatchItem {
+  return { keyId: batch.keyId, claim, reserveOf: (group) => reserveIdOf(batch, group), done };
+}
+
+/** null also for what would be refused: its own path says why. */
+async function prepare(gateway: Gateway, publicApi: PublicDependencies, batch: Batch, body: string) {
+  try {
+    const item = itemOf(batch, '', null);
+    return await planItemOf(publicApi, (request) => prepareItem(gateway, request), requestOf(batch, body), item);
+  } catch (thrown) {
+    if (thrown instanceof TurnpikeError && !thrown.retry) return null;
+    throw thrown;
+  }
+}
+
+/** Where the batches of a provider are, as it is configured now. */
+function placeOf({ catalog, providers }: Gateway, target: Pick<BatchPart, 'provider' | 'credential'>) {
+  const settings = catalog().providers.get(target.provider);
+  const batches = settings && providers.get(settings.kind)?.batches;
+  if (settings === undefined || batches === undefined) return null;
+  const { credentials, residency: _, ...address } = settings;
+  const credential = credentials.find(({ name }) => name === target.credential) ?? null;
+  if (credential === null && target.credential !== null) return null;
+  return { batches, endpoint: { ...address, credential: credential?.secret ?? null } };
 }
 
 /** Batches wait while clients use half of what makes the node refuse them. */

@@ -2,6 +2,7 @@
 
 import type {
   Batch,
+  BatchPart,
   BatchStatus,
   BatchStore,
   BegunMessage,
@@ -15,7 +16,7 @@ import { submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
 import { prepareCount, prepareOne, readPage, readRows } from './readable-rows.ts';
 import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
-import { type BatchDocument, documents, readStored } from './stored-documents.ts';
+import { type BatchDocument, documents, type PartDocument, readStored } from './stored-documents.ts';
 
 export type BatchRow =
   | { table: 'batches'; created: Batch }
@@ -26,9 +27,15 @@ export type BatchRow =
   /** Once for each place. */
   | { table: 'batch_results'; batchId: number; result: ItemResult }
   /** All of a batch. */
-  | { table: 'batch_results'; forgotten: number };
+  | { table: 'batch_results'; forgotten: number }
+  /** Added, or changed. */
+  | { table: 'batch_parts'; batchId: number; part: BatchPart }
+  | { table: 'batch_parts'; batchId: number; removed: number }
+  /** All of a batch. */
+  | { table: 'batch_parts'; forgotten: number };
 
 export function batchStatement(row: BatchRow): CoCommittedStatement {
+  if (row.table === 'batch_parts') return partStatement(row);
   if (row.table === 'batch_results') {
     if ('forgotten' in row) return { text: 'DELETE FROM batch_results WHERE batch_id = $1', values: [row.forgotten] };
     const { position, outcome, sealed } = row.result;
@@ -57,6 +64,18 @@ export function batchStatement(row: BatchRow): CoCommittedStatement {
   return { text: `DELETE FROM batches WHERE id = $1 AND status = 'ended'`, values: [row.removed] };
 }
 
+function partStatement(row: Extract<BatchRow, { table: 'batch_parts' }>): CoCommittedStatement {
+  if ('forgotten' in row) return { text: 'DELETE FROM batch_parts WHERE batch_id = $1', values: [row.forgotten] };
+  if ('removed' in row)
+    return { text: 'DELETE FROM batch_parts WHERE batch_id = $1 AND part = $2', values: [row.batchId, row.removed] };
+  const { part, status, ...document } = row.part;
+  return {
+    text: `INSERT INTO batch_parts (batch_id, part, status, document) VALUES ($1, $2, $3, $4)
+      ON CONFLICT (batch_id, part) DO UPDATE SET status = excluded.status, document = excluded.document`,
+    values: [row.batchId, part, status, JSON.stringify(document satisfies PartDocument)],
+  };
+}
+
 function documentOf(batch: Batch): string {
   const {
     id: _id,
@@ -71,7 +90,10 @@ function documentOf(batch: Batch): string {
   return JSON.stringify(document satisfies BatchDocument);
 }
 
-type BatchWrites = Pick<BatchStore, 'createBatch' | 'addResults' | 'cancelBatch' | 'endBatch' | 'removeBatch'>;
+type BatchWrites = Pick<
+  BatchStore,
+  'createBatch' | 'addResults' | 'putPart' | 'removePart' | 'cancelBatch' | 'endBatch' | 'removeBatch'
+>;
 
 export function batchWrites(gate: LedgerGate): BatchWrites {
   return {
@@ -90,6 +112,8 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
         [],
         results.map((result) => ({ table: 'batch_results', batchId, result })),
       ),
+    putPart: (batchId, part) => submit(gate, [], [{ table: 'batch_parts', batchId, part }]),
+    removePart: (batchId, removed) => submit(gate, [], [{ table: 'batch_parts', batchId, removed }]),
     cancelBatch: (changed) => submit(gate, [], [{ table: 'batches', changed, from: 'running' }]),
     endBatch: (changed, from, returns) =>
       submit(
@@ -98,6 +122,7 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
         [
           { table: 'batches', changed, from },
           { table: 'batch_results', forgotten: changed.id },
+          { table: 'batch_parts', forgotten: changed.id },
         ],
       ),
     removeBatch: (removed) => submit(gate, [], [{ table: 'batches', removed }]),
@@ -128,6 +153,9 @@ export function batchReads(on: SqlReader): BatchReads {
   const position = `${on.number('r.place')} AS position`;
   const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
   const done = on.prepare<{ position: number }>(`SELECT ${position} ${inOrder}`);
+  const parts = on.prepare<Pick<BatchPart, 'part' | 'status'> & { document: string }>(
+    `SELECT ${on.number('r.part')} AS part, r.status, r.document FROM batch_parts r WHERE r.batch_id = $1 ORDER BY r.part`,
+  );
   const read = async (reading: Promise<BatchTable[]>) => readRows(on, await reading, ({ id }) => id, batchOf);
   return {
     getBatch: prepareOne(on, `SELECT ${columns} FROM batches r WHERE r.id = $1`, batchOf),
@@ -146,6 +174,8 @@ export function batchReads(on: SqlReader): BatchReads {
       return Object.fromEntries(found.map(({ outcome, count }) => [outcome, count])) as Partial<ItemCounts>;
     },
     listResults: ({ batchId, after, limit }) => results(batchId, after, limit),
+    listParts: async (batchId) =>
+      (await parts(batchId)).map(({ document, ...row }) => ({ ...row, ...readStored(documents.batchPart, document) })),
     listDone: async ({ batchId, after, limit }) => (await done(batchId, after, limit)).map(({ position }) => position),
   };
 }

@@ -166,6 +166,7 @@ const writers: { readonly [Table in WrittenRow['table']]: (row: RowOf<Table>) =>
   files: fileStatement,
   batches: batchStatement,
   batch_results: batchStatement,
+  batch_parts: batchStatement,
   saved_views: viewStatement,
 };
 

@@ -4,8 +4,9 @@
 import { integerOf } from '../base/checked-number.ts';
 import { DAY_MS } from '../base/clock.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
+import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
-import { coarserTotals, spanTotals, type TotalsTable } from './rolled-totals.ts';
+import { coarserTotals, spanTotals, type TotalsTable, tagValueTotals } from './rolled-totals.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
 
@@ -77,6 +78,8 @@ export interface SumSyntax {
   runningOfGroup: string;
   /** The beginning of the month of day number `day`, in milliseconds. */
   monthOfDay: string;
+  /** The members of the text `tags` of a set of tags `s`, as rows `e` with the columns `key` and `value`. */
+  tags: string;
   /** Further columns of the hold `h` that differ from its document `h.hold`, as ` OR …`. */
   strangeHold: string;
 }
@@ -93,7 +96,7 @@ export function sumStatements(syntax: SumSyntax, { usage, journal }: RetentionTi
     strangeEntries: [STRANGE_ENTRIES, journal ?? 0],
     carried: [CARRIED],
     unequalTotals: [UNEQUAL_TOTALS, usage ?? 0],
-    unequalRolled: [UNEQUAL_ROLLED],
+    unequalRolled: [unequalRolledText(syntax)],
     withoutMeters: [WITHOUT_METERS],
     wrongMonths: [wrongMonthsText(syntax), journal ?? 0],
     holds: [HOLDS],
@@ -323,28 +326,54 @@ const UNEQUAL_TOTALS = `
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal
   LIMIT ${FAULTS_MAX}`;
 
+const SUMMED = TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ');
+
+/** The days of which rows of a table are not the sums. */
+const unequal = (
+  sums: string,
+  stored: string,
+) => `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${stored}) missing
+    UNION ALL SELECT day_ms FROM (${stored} EXCEPT SELECT * FROM (${sums}) b) surplus`;
+
+const ROLLED = 'day_ms IN (SELECT day_ms FROM rolled_days)';
+
 /** The sums of daily totals of days that are rolled up, against a table of coarser ones. */
 const unequalRolled = ({ name, columns }: TotalsTable) => {
   const group = columns.join(', ');
-  const rows = `${group}, ${TOTAL_SUMS.join(', ')}`;
-  const sums = `SELECT ${group}, ${TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ')} FROM daily_totals
-    WHERE day_ms IN (SELECT day_ms FROM rolled_days) GROUP BY ${group}`;
-  const coarser = `SELECT ${rows} FROM ${name} WHERE day_ms IN (SELECT day_ms FROM rolled_days)`;
-  return `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${coarser}) missing
-    UNION ALL SELECT day_ms FROM (${coarser} EXCEPT SELECT * FROM (${sums}) b) surplus`;
+  return unequal(
+    `SELECT ${group}, ${SUMMED} FROM daily_totals WHERE ${ROLLED} GROUP BY ${group}`,
+    `SELECT ${group}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE ${ROLLED}`,
+  );
 };
-/** The sums of the days of spans that are rolled up, against their totals by key. */
+/** The sums of the days of spans that are rolled up, against their totals. */
 const unequalSpans = ({ name, columns, days }: (typeof spanTotals)[number]) => {
   const group = columns.filter((column) => column !== 'day_ms').join(', ');
   const start = `day_ms - day_ms % ${days * DAY_MS}`;
   const ofSpans = `(SELECT s.day_ms FROM rolled_spans s WHERE s.days = ${days})`;
-  const sums = `SELECT ${start} AS day_ms, ${group}, ${TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ')} FROM daily_totals
-    WHERE ${start} IN ${ofSpans} GROUP BY ${start}, ${group}`;
-  const coarser = `SELECT ${columns.join(', ')}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE day_ms IN ${ofSpans}`;
-  return `SELECT day_ms FROM (SELECT * FROM (${sums}) a EXCEPT ${coarser}) missing
-    UNION ALL SELECT day_ms FROM (${coarser} EXCEPT SELECT * FROM (${sums}) b) surplus`;
+  return unequal(
+    `SELECT ${start} AS day_ms, ${group}, ${SUMMED} FROM daily_totals WHERE ${start} IN ${ofSpans} GROUP BY ${start}, ${group}`,
+    `SELECT ${columns.join(', ')}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE day_ms IN ${ofSpans}`,
+  );
 };
-const UNEQUAL_ROLLED = `SELECT DISTINCT day_ms FROM (${[...coarserTotals.map(unequalRolled), ...spanTotals.map(unequalSpans)].join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
+/** The sums of sets of tags, by the values of their tags, against those of values. */
+const unequalValues = ({ tags }: SumSyntax) => {
+  const { name, columns } = tagValueTotals;
+  const ofSet = 's.account_id = t.account_id AND s.id = t.tag_set';
+  return unequal(
+    `SELECT t.day_ms, t.account_id, e.key AS tag_name, e.value AS tag, ${SUMMED} FROM tag_totals t, tag_sets s, ${tags}
+      WHERE ${ROLLED} AND ${ofSet} AND s.month_ms =
+        (SELECT MIN(m.month_ms) FROM tag_sets m WHERE m.account_id = s.account_id AND m.id = s.id)
+      GROUP BY t.day_ms, t.account_id, e.key, e.value
+    UNION ALL SELECT t.day_ms, t.account_id, '', '${OTHER_VALUE}', ${SUMMED} FROM tag_totals t
+      WHERE ${ROLLED} AND t.tag_set <> ${NO_TAG_SET} AND NOT EXISTS (SELECT 1 FROM tag_sets s WHERE ${ofSet})
+      GROUP BY t.day_ms, t.account_id`,
+    `SELECT ${columns.join(', ')}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE ${ROLLED}`,
+  );
+};
+function unequalRolledText(syntax: SumSyntax): string {
+  const all = [...coarserTotals.map(unequalRolled), ...spanTotals.map(unequalSpans), unequalValues(syntax)];
+  return `SELECT DISTINCT day_ms FROM (${all.join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
+}
 
 /** Compares each retained month with its entries, and the sum of everything with the balance (month 0). */
 function wrongMonthsText({ monthOfDay }: SumSyntax): string {

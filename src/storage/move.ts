@@ -61,6 +61,7 @@ export const movedTables = [
   'files',
   'batches',
   'batch_results',
+  'batch_parts',
   'agent_grants',
   'agent_keys',
   'device_codes',
@@ -84,6 +85,11 @@ export const leftTables: readonly string[] = [
   'rolled_spans',
   'key_weeks',
   'key_four_weeks',
+  'tag_value_totals',
+  'untagged_weeks',
+  'untagged_four_weeks',
+  'total_weeks',
+  'total_four_weeks',
 ];
 
 /** A snapshot of the tables to copy. */

@@ -13,18 +13,20 @@ export type TotalsColumn =
   | 'provider'
   | 'group_name'
   | 'person_id'
-  | 'tag_set';
+  | 'tag_set'
+  | 'tag_name'
+  | 'tag';
 
 export interface TotalsTable {
   name:
     | 'daily_totals'
     | 'untagged_totals'
     | 'tag_totals'
+    | 'tag_value_totals'
     | 'model_totals'
     | 'account_totals'
     | 'key_totals'
-    | 'key_weeks'
-    | 'key_four_weeks';
+    | `${'key' | 'untagged' | 'total'}_${'weeks' | 'four_weeks'}`;
   /** A trigger adds them up from the untagged totals when their day is rolled up. */
   isByTrigger?: boolean;
   /** In the order of the primary key. */
@@ -65,23 +67,41 @@ export const coarserTotals: readonly TotalsTable[] = [
   },
 ];
 
-const ofKeys = coarserTotals.find(({ name }) => name === 'key_totals') as TotalsTable;
+const named = (name: TotalsTable['name']) => coarserTotals.find((table) => table.name === name) as TotalsTable;
 
-/** Totals by key of whole spans, the longest first. Their `day_ms` is the first day. */
-export const spanTotals: readonly (TotalsTable & { days: number })[] = [
-  {
-    name: 'key_four_weeks',
-    days: 28,
-    columns: ofKeys.columns,
-    indexes: { account_id: 'key_four_weeks_of_account', key_id: 'key_four_weeks_of_key' },
-  },
-  {
-    name: 'key_weeks',
-    days: 7,
-    columns: ofKeys.columns,
-    indexes: { account_id: 'key_weeks_of_account', key_id: 'key_weeks_of_key' },
-  },
-];
+/** Instead of the totals of sets, for reports by the value of one tag. Sets that are not stored have no name. */
+export const tagValueTotals: TotalsTable = {
+  name: 'tag_value_totals',
+  isByTrigger: true,
+  columns: ['day_ms', 'account_id', 'tag_name', 'tag'],
+  indexes: { account_id: 'tag_value_totals_of_account' },
+};
+export const setTotals = named('tag_totals');
+/** Totals that those of the values of tags divide. */
+export const accountTotals = named('account_totals');
+
+interface SpanTotals extends TotalsTable {
+  of: TotalsTable;
+  days: number;
+}
+
+/** Totals of whole spans, the longest first. Their `day_ms` is the first day. */
+export const spanTotals: readonly SpanTotals[] = [
+  ['key', named('key_totals')] as const,
+  ['untagged', named('untagged_totals')] as const,
+  ['total', dailyTotals] as const,
+].flatMap(([prefix, of]) =>
+  [{ length: 'four_weeks', days: 28 } as const, { length: 'weeks', days: 7 } as const].map(({ length, days }) => {
+    const name = `${prefix}_${length}` as const;
+    return {
+      name,
+      of,
+      days,
+      columns: of.columns,
+      indexes: { account_id: `${name}_of_account`, key_id: `${name}_of_key` },
+    };
+  }),
+);
 
 /** Days of totals, both inclusive, and the table to read them from. */
 export interface DaysOfTable {
@@ -109,40 +129,46 @@ export async function divideDays(
     atMs = dayMs + DAY_MS;
   }
   if (atMs <= lastMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs });
-  return coarser === ofKeys && !columns.has('day_ms')
-    ? withSpans(parts, await readRolledSpans(on, firstMs, lastMs))
-    : parts;
+  const lengths = spanTotals.filter(({ of }) => of === (coarser ?? dailyTotals));
+  if (columns.has('day_ms') || lengths.length === 0) return parts;
+  const spans = await readRolledSpans(on, firstMs, lastMs);
+  return parts.flatMap((part) => (part.table === lengths[0]?.of ? withSpans(part, spans, lengths) : [part]));
 }
 
-/** Replaces days of keys by the spans that they consist of. */
-function withSpans(parts: readonly DaysOfTable[], spans: ReadonlySet<string>): DaysOfTable[] {
-  return parts.flatMap((part) => {
-    if (part.table !== ofKeys) return [part];
-    const divided: DaysOfTable[] = [];
-    for (let atMs = part.firstMs; atMs <= part.lastMs; ) {
-      const span = spanTotals.find(
-        ({ days }) => spans.has(`${days} ${atMs}`) && atMs + (days - 1) * DAY_MS <= part.lastMs,
-      );
-      const table = span ?? ofKeys;
-      const last = divided.at(-1);
-      if (last?.table === table) last.lastMs = atMs;
-      else divided.push({ table, firstMs: atMs, lastMs: atMs });
-      atMs += (span?.days ?? 1) * DAY_MS;
-    }
-    return divided;
-  });
+interface RolledSpan {
+  days: number;
+  day_ms: number;
 }
 
-/** Each as its length and its start. */
-async function readRolledSpans(on: SqlReader, firstMs: number, lastMs: number): Promise<ReadonlySet<string>> {
-  const rows = await on.read<{ days: number; day_ms: number }>(
-    `SELECT ${on.number('r.days')} AS days, ${on.number('r.day_ms')} AS day_ms FROM rolled_spans r
-     WHERE r.days IN (${spanTotals.map(({ days }) => days).join(', ')}) AND r.day_ms >= $1 AND r.day_ms <= $2 LIMIT $3`,
-    firstMs,
-    lastMs,
-    bounds.rolledDaysReadMax,
-  );
-  return new Set(rows.map(({ days, day_ms }) => `${days} ${day_ms}`));
+/** Replaces days by the spans that they consist of. */
+function withSpans(part: DaysOfTable, spans: readonly RolledSpan[], tables: readonly SpanTotals[]): DaysOfTable[] {
+  const divided: DaysOfTable[] = [];
+  let atMs = part.firstMs;
+  for (const { days, day_ms: startMs } of spans) {
+    const endMs = startMs + days * DAY_MS;
+    const table = tables.find((one) => one.days === days);
+    if (table === undefined || startMs < atMs || endMs - 1 > part.lastMs + DAY_MS - 1) continue;
+    if (startMs > atMs) divided.push({ table: part.table, firstMs: atMs, lastMs: startMs - 1 });
+    const last = divided.at(-1);
+    if (last?.table === table) last.lastMs = startMs;
+    else divided.push({ table, firstMs: startMs, lastMs: startMs });
+    atMs = endMs;
+  }
+  if (atMs <= part.lastMs) divided.push({ table: part.table, firstMs: atMs, lastMs: part.lastMs });
+  return divided;
+}
+
+/** In the order of their starts, longer ones first. */
+function readRolledSpans(on: SqlReader, firstMs: number, lastMs: number): Promise<RolledSpan[]> {
+  return on
+    .read<RolledSpan>(
+      `SELECT ${on.number('r.days')} AS days, ${on.number('r.day_ms')} AS day_ms FROM rolled_spans r
+     WHERE r.days IN (7, 28) AND r.day_ms >= $1 AND r.day_ms <= $2 LIMIT $3`,
+      firstMs,
+      lastMs,
+      bounds.rolledDaysReadMax,
+    )
+    .then((spans) => spans.sort((one, other) => one.day_ms - other.day_ms || other.days - one.days));
 }
 
 async function readRolledDays(on: SqlReader, firstMs: number, lastMs: number): Promise<number[]> {

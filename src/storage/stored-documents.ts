@@ -18,7 +18,7 @@ import type {
 } from '../accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
-import type { Batch, BatchForm, BatchStatus, ItemCounts, ItemOutcome } from '../batches/batches.ts';
+import type { Batch, BatchForm, BatchPart, BatchStatus, ItemCounts, ItemOutcome } from '../batches/batches.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
@@ -364,6 +364,21 @@ const batch = object<BatchDocument>({
   endedAtMs: nullable(whole),
 });
 
+/** The members of a part of a batch that no other column has. */
+export type PartDocument = Omit<BatchPart, 'part' | 'status'>;
+const batchPart = object<PartDocument>({
+  provider: text,
+  upstreamModel: text,
+  credential: nullable(text),
+  url: text,
+  betas: nullable(text),
+  ref: nullable(text),
+  places: text,
+  requests: whole,
+  createdAtMs: whole,
+  requestsFileId: whole,
+});
+
 type TargetOf<Kind extends ExportTarget['kind']> = Extract<ExportTarget, { kind: Kind }>;
 const exportSchedule = object<ExportDocument>({
   name: text,
@@ -575,6 +590,7 @@ export const documents = {
     object<Pick<MailedLink, 'name' | 'accountName'>>({ name: text, accountName: text }),
   ),
   batch: stored(['batches', 'id', 'document'], batch),
+  batchPart: stored(['batch_parts', "batch_id || ' ' || part", 'document'], batchPart),
   export: stored(['exports', 'id', 'document'], exportSchedule),
   exportRun: stored(['export_runs', "export_id || ' ' || period_ms", 'document'], exportRun),
   payment: stored(['payments', 'id', 'document'], payment),

@@ -12,9 +12,9 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, divideDays, type TotalsColumn } from './rolled-totals.ts';
+import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
-import { firstDayOf, isTagged, type RunQuestion, sumParts } from './totals-runs.ts';
+import { firstDayOf, isTagged, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
 type Column = TotalsColumn;
@@ -28,7 +28,7 @@ export const groupColumns: Readonly<Record<TotalsGrouping | 'all', readonly Colu
   provider: ['provider'],
   group: ['group_name'],
   person: ['person_id'],
-  tag: ['account_id', 'tag_set'],
+  tag: ['tag_set'], // a set belongs to an account
   all: ['account_id', 'key_id', 'model'],
 };
 
@@ -88,6 +88,7 @@ export function totalsReads(
     const left = { rows: bound };
     const ofOne = { runRows: runRows ?? (isTagged(question) ? on.taggedRunRows : on.totalsRunRows), left };
     const owners = ownersOf(await scopeOf(filter));
+    const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
     const parts = await divideDays(on, columnsRead(question, owners[0] ?? null), firstMs, question.untilMs ?? LAST);
     for (const some of cut === null ? [parts] : newestFirst(parts)) {
@@ -97,7 +98,10 @@ export function totalsReads(
         return;
       }
       const ofOwners = some.flatMap((part) => owners.map((owner) => [owner, part] as const));
-      yield* sumParts(on, question, ofOwners, ofOne);
+      const [ofValues, others] =
+        ofTag === null ? [[], ofOwners] : divide(ofOwners, ([, { table }]) => table === setTotals);
+      yield* sumParts(on, question, others, ofOne);
+      if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
@@ -163,6 +167,19 @@ export function groupingsOf({ groupBy, thenBy = [] }: Pick<TotalsQuestion, 'grou
 
 function columnsOf(groupings: readonly TotalsGrouping[]): Column[] {
   return [...new Set(groupings.flatMap((grouping) => groupColumns[grouping]))];
+}
+
+/** The tag whose values are all that a question needs of sets of tags, and the value that it asks for; null: of no tag alone. */
+function valuesAsked({ columns, model, group = null, tag = null, tagName = null }: Question): TagAsked | null {
+  const name = tag?.name ?? tagName;
+  const isOfOne = tagName === null || tagName === name;
+  const isOfValues = columns.every((column) => ['day_ms', 'account_id', 'tag_set'].includes(column));
+  if (name === null || !isOfOne || !isOfValues || model !== null || group !== null) return null;
+  return { name, value: tag?.value ?? null };
+}
+
+function divide<Value>(values: readonly Value[], isFirst: (value: Value) => boolean): [Value[], Value[]] {
+  return [values.filter(isFirst), values.filter((value) => !isFirst(value))];
 }
 
 /** All columns that a question needs of a table. */

@@ -87,11 +87,11 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
   };
 }
 
-const isText = (column: TotalsColumn) => column === 'model' || column === 'provider' || column === 'group_name';
+const TEXTS: readonly TotalsColumn[] = ['model', 'provider', 'group_name', 'tag_name', 'tag'];
 
 /** Columns of totals, integers as numbers. */
 export function shown(on: Pick<SqlReader, 'number'>, columns: readonly TotalsColumn[]): string {
-  return columns.map((column) => (isText(column) ? `r.${column}` : numbers(on, column))).join(', ');
+  return columns.map((column) => (TEXTS.includes(column) ? `r.${column}` : numbers(on, column))).join(', ');
 }
 
 /** Sets of tags by account and number, which runs repeat; null: it is not stored. */

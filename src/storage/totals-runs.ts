@@ -2,7 +2,14 @@
 
 import { TurnpikeError } from '../errors.ts';
 import type { TopQuestion, UsageTotal } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, type TotalsColumn, type TotalsTable } from './rolled-totals.ts';
+import {
+  accountTotals,
+  type DaysOfTable,
+  dailyTotals,
+  type TotalsColumn,
+  type TotalsTable,
+  tagValueTotals,
+} from './rolled-totals.ts';
 import { Bindings, LAST, type SqlReader } from './sql-reader.ts';
 import {
   findSets,
@@ -24,7 +31,15 @@ type Column = TotalsColumn;
 export type RunQuestion = Pick<TopQuestion, 'model' | 'group' | 'tag'> & {
   columns: readonly Column[];
   tagName?: string | null;
+  /** The tag of which totals of values are read. */
+  ofTag?: TagAsked;
 };
+
+/** A tag, and the only value to count; null: any, and messages without the tag. */
+export interface TagAsked {
+  name: string;
+  value: string | null;
+}
 
 /** How the totals of an owner are read: the columns of the primary key, or of the index, that are not the owner's. */
 function orderOf({ columns, indexes }: TotalsTable, owner: ScopeOwner): { index: string | null; order: Column[] } {
@@ -42,6 +57,8 @@ const BEFORE_FIRST: Readonly<Record<Column, number | string>> = {
   group_name: '',
   person_id: 0,
   tag_set: 0,
+  tag_name: '',
+  tag: '',
 };
 
 /** Rows between two positions, in the order in which the totals of the owner are read. */
@@ -65,7 +82,7 @@ export interface RunLimits {
 export async function* sumParts(
   on: SqlReader,
   question: RunQuestion,
-  parts: Iterable<readonly [owner: ScopeOwner, part: DaysOfTable]>,
+  parts: Iterable<OwnedPart>,
   limits: RunLimits,
 ): AsyncGenerator<UsageTotal[]> {
   const { runRows, left } = limits;
@@ -108,6 +125,42 @@ export async function* sumParts(
     }
   }
   if (small.length > 0) yield await sum(small);
+}
+
+type OwnedPart = readonly [owner: ScopeOwner, part: DaysOfTable];
+
+/** Totals of the values of a tag. What the values leave of the totals of accounts are messages without the tag. */
+export async function* sumTagValues(
+  on: SqlReader,
+  columns: readonly Column[],
+  tag: TagAsked,
+  parts: readonly OwnedPart[],
+  limits: RunLimits,
+): AsyncGenerator<UsageTotal[]> {
+  const by = columns.filter((column) => column !== 'tag_set');
+  const ofTable = (table: TotalsTable) => parts.map(([owner, part]) => [owner, { ...part, table }] as const);
+  const values = { columns: [...by, 'tag'] as const, ofTag: tag, model: null };
+  for await (const totals of sumParts(on, values, ofTable(tagValueTotals), limits))
+    yield tag.value === null ? totals.flatMap((total) => [total, takenFromRest(total)]) : totals;
+  const whole = { columns: by.length === 0 ? (['account_id'] as const) : by, model: null };
+  if (tag.value === null) yield* sumParts(on, whole, ofTable(accountTotals), limits);
+}
+
+function takenFromRest(total: UsageTotal): UsageTotal {
+  return {
+    ...total,
+    tag: null,
+    messages: -total.messages,
+    inputTokens: -total.inputTokens,
+    outputTokens: -total.outputTokens,
+    cacheReadTokens: -total.cacheReadTokens,
+    cacheWriteTokens: -total.cacheWriteTokens,
+    cost: -total.cost,
+    writtenOff: -total.writtenOff,
+    providerCost: -total.providerCost,
+    costedMessages: -total.costedMessages,
+    costedRevenue: -total.costedRevenue,
+  };
 }
 
 /** Different statements are few, because each is prepared. */
@@ -168,9 +221,11 @@ function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestio
 }
 
 /** As expressions: with a constant column inside the order of its index, SQLite sorts the run. */
-function conditionsOf({ model, group = null }: RunQuestion, bindings: Bindings): string {
-  const ofModel = model === null ? '' : ` AND COALESCE(r.model, '') = ${bindings.add(model)}`;
-  return group === null ? ofModel : `${ofModel} AND COALESCE(r.group_name, '') = ${bindings.add(group)}`;
+function conditionsOf({ model, group = null, ofTag }: RunQuestion, bindings: Bindings): string {
+  const isEqual = (column: Column, value: string | null) =>
+    value === null ? '' : ` AND COALESCE(r.${column}, '') = ${bindings.add(value)}`;
+  const ofName = ofTag === undefined ? '' : ` AND COALESCE(r.tag_name, '') IN (${bindings.add(ofTag.name)}, '')`;
+  return `${isEqual('model', model)}${isEqual('group_name', group)}${ofName}${isEqual('tag', ofTag?.value ?? null)}`;
 }
 
 export function isTagged({ columns, tag = null }: Pick<RunQuestion, 'columns' | 'tag'>): boolean {

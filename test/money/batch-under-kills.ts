@@ -61,7 +61,7 @@ export async function startBatchUpstream(isCanceled: boolean): Promise<BatchUpst
   return { upstream, asked, document, goOn: isCanceled ? goOn : null };
 }
 
-async function readRecords({ admin }: Pick<Turnpike, 'admin'>, account: string) {
+export async function readRecords({ admin }: Pick<Turnpike, 'admin'>, account: string) {
   const rows: Record<string, string>[] = [];
   for (let cursor: unknown = null; ; ) {
     const more = cursor === null ? '' : `&cursor=${cursor}`;

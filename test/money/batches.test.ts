@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnTurnpike } from '../support/start-turnpike.ts';
-import { killBatch, startBatchUpstream } from './batch-under-kills.ts';
+import { type Killable, killBatch, startBatchUpstream } from './batch-under-kills.ts';
+import { killProviderBatch } from './provider-batch-under-kills.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -13,26 +14,32 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+/** A service whose process is killed, on a directory of its own. */
+async function killingIn(place: string, work: (killable: Killable) => Promise<void>): Promise<void> {
+  let turnpike = await spawnTurnpike(place);
+  try {
+    const apply = async (document: object) => void (await turnpike.admin('POST', '/apply', { document }));
+    const kill = async () => {
+      turnpike.process.kill('SIGKILL');
+      await turnpike.process.exited;
+      turnpike = await spawnTurnpike(place);
+    };
+    await work({ service: () => turnpike, kill, apply, check: () => turnpike.check() });
+    await turnpike.stop();
+    expect(turnpike.process.exitCode).toBe(0);
+  } finally {
+    turnpike.process.kill('SIGKILL');
+  }
+}
+
 test.each([false, true])(
   'kills at any moment bill each request once (canceled in the middle: %p)',
   async (isCanceled) => {
     const started = await startBatchUpstream(isCanceled);
-    const { upstream } = started;
-    const place = join(directory, String(isCanceled));
-    let turnpike = await spawnTurnpike(place);
-    try {
-      const apply = async (document: object) => void (await turnpike.admin('POST', '/apply', { document }));
-      const kill = async () => {
-        turnpike.process.kill('SIGKILL');
-        await turnpike.process.exited;
-        turnpike = await spawnTurnpike(place);
-      };
-      await killBatch({ service: () => turnpike, kill, apply, check: () => turnpike.check() }, started);
-      await turnpike.stop();
-      expect(turnpike.process.exitCode).toBe(0);
-    } finally {
-      turnpike.process.kill('SIGKILL');
-      await upstream.close();
-    }
+    await killingIn(join(directory, String(isCanceled)), (killable) => killBatch(killable, started));
+    await started.upstream.close();
   },
 );
+
+test('kills while a provider runs the batch bill each request once, and the provider gets the batch once', () =>
+  killingIn(join(directory, 'provider'), killProviderBatch));

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config/config.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { totalsGroupings } from '../../src/reports/reports.ts';
-import { coarserTotals, DAYS_TO_ROLL_UP, spanTotals } from '../../src/storage/rolled-totals.ts';
+import { coarserTotals, DAYS_TO_ROLL_UP, spanTotals, tagValueTotals } from '../../src/storage/rolled-totals.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { allTotals } from '../support/everything.ts';
 import { makeRandom } from '../support/random.ts';
@@ -52,7 +52,14 @@ async function answers({ bench }: Rolled): Promise<unknown[]> {
   const { usage } = bench.stores;
   const firstMs = Math.floor(bench.clock.nowMs() / DAY_MS) * DAY_MS - 40 * DAY_MS;
   const scopes = [{}, { account: bench.account }, { madeBy: 'tok_a' }];
-  const filters = [{}, { model: 'big' }, { group: 'gold' }, { tag: { name: 'team', value: 'search' } }];
+  const filters = [
+    {},
+    { model: 'big' },
+    { group: 'gold' },
+    { tag: { name: 'team', value: 'search' } },
+    { tag: { name: 'team', value: 'other' } },
+    { tag: { name: 'cost_centre', value: 'search' } },
+  ];
   const found: unknown[] = [];
   for (const scope of scopes)
     for (const filter of filters)
@@ -127,7 +134,8 @@ test('reports are the same with coarser totals, during corrections of days that 
   };
   await changeDays(rolled, { before: 20, after: 40, spans: ['7', '28'] });
   expect(checkLedger(sums()).faults).toEqual([]);
-  for (const { name: table, days } of [...coarserTotals.map((one) => ({ ...one, days: 1 })), ...spanTotals]) {
+  const ofDays = [...coarserTotals, tagValueTotals].map((one) => ({ ...one, days: 1 }));
+  for (const { name: table, days } of [...ofDays, ...spanTotals]) {
     const first = `(SELECT MIN(day_ms) FROM ${days === 1 ? 'rolled_days' : 'rolled_spans'} ${days === 1 ? '' : `WHERE days = ${days}`})`;
     database.run(`UPDATE ${table} SET cost = cost + 1 WHERE day_ms = ${first}`);
     expect(checkLedger(sums()).faults).toEqual([expect.stringContaining('are not the sums of its daily totals')]);

@@ -2,6 +2,7 @@
 // have. A new migration is undone here too.
 
 import { filled } from '../../src/storage/migrations/further-totals.ts';
+import { addedKeys, completed, postgresFunction, sqliteTrigger } from '../../src/storage/migrations/spans-of-totals.ts';
 
 interface Undone {
   version: number;
@@ -33,8 +34,23 @@ const FURTHER = dropTables('model_totals', 'account_totals', 'key_totals');
 
 const SPANS = dropTables('rolled_spans', 'key_weeks', 'key_four_weeks');
 
+const VALUES = dropTables(
+  'tag_value_totals',
+  'untagged_weeks',
+  'untagged_four_weeks',
+  'total_weeks',
+  'total_four_weeks',
+);
+
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(36, dropTables('batch_parts')),
+  {
+    version: 35,
+    sqlite: `DROP TRIGGER day_rolled_up; ${sqliteTrigger('day_rolled_up', 'INSERT ON rolled_days', `${filled} ${completed}`)}
+      DROP TRIGGER span_rolled_up; ${sqliteTrigger('span_rolled_up', 'INSERT ON rolled_spans', addedKeys)} ${VALUES}`,
+    postgres: `${postgresFunction('day_rolled_up', `${filled} ${completed}`)} ${postgresFunction('span_rolled_up', addedKeys)} ${VALUES}`,
+  },
   {
     version: 34,
     sqlite: `DROP TRIGGER day_taken_out; DROP TRIGGER day_rolled_up; ${SPANS}

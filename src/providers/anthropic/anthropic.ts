@@ -16,6 +16,7 @@ import {
   unfoldMessage,
 } from '../../wire/wire.ts';
 import { claudeAbilities } from '../abilities.ts';
+import type { ProviderBatches } from '../batches.ts';
 import { type Api, apiProvider, openStream, post, readWhole, requestTokenCount } from '../http-api.ts';
 import { mapErrorEvent, mapFault } from '../map-fault.ts';
 import { readModelPage } from '../offered-models.ts';
@@ -39,6 +40,7 @@ import {
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { signRequest } from '../sign-request.ts';
 import { type ReplacedNames, replacedNames } from './adapt-request.ts';
+import { messageBatches } from './batches.ts';
 import { convertCountBody, convertHeaders, convertMessageBody, convertUrl } from './convert-request.ts';
 
 export { type ReplacedNames, replacedNames } from './adapt-request.ts';
@@ -66,6 +68,7 @@ export const anthropic = messagesProvider('anthropic', api, {
   countBody: convertCountBody,
   betas: withFastMode,
   servesTier: (tier) => tier === 'fast',
+  batches: messageBatches(api),
 });
 
 const FAST_MODE = 'fast-mode-2026-02-01';
@@ -92,16 +95,19 @@ export interface MessagesPlatform {
   /** The fault of a JSON object without the type of a message or event; absent: there are none. */
   mapError?(value: JsonValue, upstreamRequestId: string | null): ProviderFault | null;
   probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<ProbeReply>;
+  /** Absent: it has no batches. */
+  batches?: ProviderBatches;
 }
 
 export function messagesProvider(kind: string, api: Api, platform: MessagesPlatform): Provider {
-  const { url, body, countBody, betas, servesTier, mapError = () => null, probe } = platform;
+  const { url, body, countBody, betas, servesTier, mapError = () => null, probe, batches } = platform;
   const withBetas = (attempt: Attempt) => (betas === undefined ? attempt : { ...attempt, betas: betas(attempt) });
   return apiProvider(kind, api, {
     abilities: claudeAbilities,
     keepsCacheLifetimes: () => true,
     addedBytesMax: ({ protocol, body }) => (protocol === 'messages' ? 0 : describedNamesBytes(body)),
     ...(servesTier !== undefined && { servesTier }),
+    ...(batches !== undefined && { batches }),
 
     send: async (attempt) => post(api, withBetas(attempt), url(attempt, '/v1/messages'), body(attempt)),
 

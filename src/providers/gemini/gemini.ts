@@ -5,6 +5,7 @@ import { isCloudTier, tierMembers } from '../../protocols/service-tiers.ts';
 import { readGeminiCounts } from '../../protocols/token-counts.ts';
 import { type JsonObject, type NativeBody, objectOf, parseExactly, textOf } from '../../wire/wire.ts';
 import { geminiAbilities } from '../abilities.ts';
+import type { ProviderBatches } from '../batches.ts';
 import { replacedToolNames } from '../client-tools.ts';
 import { callIdsOf } from '../compose-message.ts';
 import { type Api, apiProvider, openAnswer, post, requestTokenCount } from '../http-api.ts';
@@ -16,6 +17,7 @@ import type { Attempt, OtherUses, Provider, ProviderReply } from '../provider.ts
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
+import { contentBatches } from './batches.ts';
 import { type AnswerTerms, ChunkConverter, convertAnswer, DIALECT, mapError } from './convert-chunk.ts';
 import {
   convertBody,
@@ -65,6 +67,7 @@ export const gemini = geminiProvider('gemini', api, {
     images: (attempt) =>
       draw(api, attempt, (method) => convertUrl(attempt.provider.baseUrl, attempt.upstreamModel, method)),
   },
+  batches: contentBatches(api),
 });
 
 /** How a platform with generateContent differs from the Gemini API. */
@@ -81,10 +84,12 @@ export interface GeminiPlatform {
   countBody(attempt: Attempt, own: NativeBody | null): string;
   servesTier: NonNullable<Provider['servesTier']>;
   uses?: OtherUses;
+  /** Absent: it has no batches. */
+  batches?: ProviderBatches;
 }
 
 export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform): Provider {
-  const { url, body, countBody, servesTier, uses } = platform;
+  const { url, body, countBody, servesTier, uses, batches } = platform;
   const ownBodyOf = (attempt: Attempt) => {
     const own = ownBody(attempt);
     return own === null ? null : platform.ownBody(own);
@@ -105,6 +110,7 @@ export function geminiProvider(kind: string, api: Api, platform: GeminiPlatform)
     read,
 
     ...(uses !== undefined && { uses }),
+    ...(batches !== undefined && { batches }),
 
     countTokens: async (attempt) =>
       requestTokenCount(api, attempt, {

@@ -13,6 +13,7 @@ import { keepAnswer, keepEvents } from '../keep-native.ts';
 import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
+import { fileBatches } from '../openai/openai.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
 import type { Attempt, Provider, ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
@@ -49,6 +50,7 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
   };
   return apiProvider(kind, api, {
     thinksByDefault,
+    batches: fileBatches(api),
     ignores: ({ request: { body } }) => UNKNOWN.filter((name) => (body[name] ?? null) !== null),
     abilities: openAiAbilities,
     servesTier: (tier, { baseUrl }) => tier in tiersAt(baseUrl, isAzure),

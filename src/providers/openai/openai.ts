@@ -16,11 +16,14 @@ import { requestRerank } from '../rerank.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
 import { requestTranscription } from '../transcription.ts';
+import { fileBatches } from './batches.ts';
 import { ChunkConverter, convertAnswer, readChatCounts } from './convert-chunk.ts';
 import { convertBody, convertHeaders, convertModelUrl, convertUrl, ignoredFields } from './convert-request.ts';
 import { mapChatError, mapChatFault, parseChat } from './map-error.ts';
 import { type ChooseProfile, chooseProfile, type Profile } from './profile.ts';
 import { completionUrl, convertCompletion, isMissing } from './text-completion.ts';
+
+export { fileBatches } from './batches.ts';
 
 const CHAT_PATH = '/chat/completions';
 
@@ -41,6 +44,7 @@ export function chatProvider(kind: string, choose: ChooseProfile = chooseProfile
   const profileOf = ({ provider, upstreamModel }: Attempt) => choose(provider.baseUrl, upstreamModel);
   return apiProvider(kind, api, {
     thinksByDefault,
+    batches: fileBatches(api),
     ignores: (attempt) => ignoredFields(attempt, profileOf(attempt)),
     abilities: (model, baseUrl) => (OF_OPENAI.includes(choose(baseUrl, model).family) ? openAiAbilities(model) : null),
 

@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
 import { dataRights } from './data-rights.ts';
 import { directoryTables } from './directory.ts';
@@ -25,6 +26,7 @@ import { rolledTotals } from './rolled-totals.ts';
 import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
+import { tagValuesAndSpans } from './tag-values-and-spans.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -243,6 +245,22 @@ const spans: Migration = {
   ...spansOfTotals,
 };
 
+/** Only tables that earlier versions do not read, and triggers that fill them when these roll up a day. */
+const tagValues: Migration = {
+  version: 35,
+  name: 'tag values and spans',
+  leastKnown: 20,
+  ...tagValuesAndSpans,
+};
+
+/** Only a new table. Programs of earlier versions send the requests of these parts themselves, so that a provider may do them twice. */
+const partsOfBatches: Migration = {
+  version: 36,
+  name: 'parts of batches',
+  leastKnown: 20,
+  ...batchParts,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -269,6 +287,8 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   savedViews,
   batches,
   spans,
+  tagValues,
+  partsOfBatches,
 ];
 
 /** The version that this program creates and uses. */

@@ -24,7 +24,8 @@ const created = SPANS.map(
 /** The start of the span of a day. */
 const startOf = (day: string, days: number) => `${day} - ${day} % ${days * DAY_MS}`;
 
-const completed = SPANS.map(
+/** A span is complete with its last day. */
+export const completed = SPANS.map(
   ({
     days,
   }) => `INSERT INTO rolled_spans SELECT ${days}, ${startOf('new.day_ms', days)} WHERE ${days} = (SELECT COUNT(*) FROM rolled_days
@@ -35,16 +36,16 @@ const takenOut = SPANS.map(
   ({ days }) => `DELETE FROM rolled_spans WHERE days = ${days} AND day_ms = ${startOf('old.day_ms', days)};`,
 ).join('\n');
 
-const added = SPANS.map(
+export const addedKeys = SPANS.map(
   ({ table, days }) => `DELETE FROM ${table} WHERE day_ms = new.day_ms AND new.days = ${days};
     INSERT INTO ${table} SELECT new.day_ms, account_id, key_id, person_id, ${ADDED_UP} FROM key_totals
       WHERE new.days = ${days} AND day_ms >= new.day_ms AND day_ms < new.day_ms + ${days * DAY_MS} GROUP BY account_id, key_id, person_id;`,
 ).join('\n');
 
 /** A trigger after each row, on both stores. */
-const sqliteTrigger = (name: string, event: string, body: string) =>
+export const sqliteTrigger = (name: string, event: string, body: string) =>
   `CREATE TRIGGER ${name} AFTER ${event} BEGIN ${body} END;`;
-const postgresFunction = (name: string, body: string) => `
+export const postgresFunction = (name: string, body: string) => `
   CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NULL; END $$;`;
 const postgresTrigger = (name: string, event: string, body: string) =>
   `${postgresFunction(name, body)} CREATE TRIGGER ${name} AFTER ${event} FOR EACH ROW EXECUTE FUNCTION ${name}();`;
@@ -57,9 +58,9 @@ export const spansOfTotals = forBoth(`
   DROP TRIGGER day_rolled_up;
   ${sqliteTrigger('day_rolled_up', 'INSERT ON rolled_days', `${filled} ${completed}`)}
   ${sqliteTrigger('day_taken_out', 'DELETE ON rolled_days', takenOut)}
-  ${sqliteTrigger('span_rolled_up', 'INSERT ON rolled_spans', added)}
+  ${sqliteTrigger('span_rolled_up', 'INSERT ON rolled_spans', addedKeys)}
 @postgres
   ${postgresFunction('day_rolled_up', `${filled} ${completed}`)}
   ${postgresTrigger('day_taken_out', 'DELETE ON rolled_days', takenOut)}
-  ${postgresTrigger('span_rolled_up', 'INSERT ON rolled_spans', added)}
+  ${postgresTrigger('span_rolled_up', 'INSERT ON rolled_spans', addedKeys)}
 `);

@@ -9,7 +9,8 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
   [
     'SELECT',
-    'account_totals carried_credits key_four_weeks key_totals key_weeks model_totals rolled_days rolled_spans schema_versions tag_totals untagged_totals',
+    'account_totals carried_credits key_four_weeks key_totals key_weeks model_totals rolled_days rolled_spans schema_versions tag_totals tag_value_totals ' +
+      'total_four_weeks total_weeks untagged_four_weeks untagged_totals untagged_weeks',
   ],
   ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],
@@ -21,7 +22,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',
-    'agent_grants answers batch_results batches catalog claims creations deliveries device_codes events files holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
+    'agent_grants answers batch_parts batch_results batches catalog claims creations deliveries device_codes events files holds incidents key_secrets leases mails refusals route_hours saved_views scim_groups ' +
       'scim_members scim_users usage_records',
   ],
 ];

@@ -168,6 +168,7 @@ function sumSyntax(unsummed: Unsummed): SumSyntax {
     runningOfGroup: "g.value ->> 'running'",
     monthOfDay:
       "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
+    tags: 'jsonb_each_text(s.tags::jsonb) e (key, value)',
     strangeHold: `
     OR h.hold #>> '{owner,node}' IS DISTINCT FROM h.node
     OR (h.hold #>> '{owner,epoch}')::numeric IS DISTINCT FROM h.epoch

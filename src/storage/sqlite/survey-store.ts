@@ -29,6 +29,7 @@ const sumSyntax: SumSyntax = {
   above: (hold) => `json_each(${hold}, '$.above') e`,
   runningOfGroup: `${json('g.value')} ->> 'running'`,
   monthOfDay: "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
+  tags: `json_each(${json('s.tags')}) e`,
   strangeHold: '',
 };
 

@@ -46,6 +46,70 @@ export function reserveConformance(open: OpenStores): void {
   refusalTests(open);
   keepingTests(open);
   changeTests(open);
+  doneTests(open);
+}
+
+function doneTests(open: OpenStores): void {
+  test('and pays for work that was done already, whatever may be used now', async () => {
+    const rates = { ...NO_LIMITS, requestsPerMinute: 1, outputTokensPerMinute: 5, concurrency: 1 };
+    await using bench = await openWorkbench(open, 200, { quota: 200, ...rates });
+    const { account } = bench;
+    await bench.ask({ kind: 'set-person', person, account, enabled: true });
+    await bench.setKey({ person, quota: 200 });
+    await bench.ask(reserve(bench, 100));
+    expect(await bench.admit(5)).toMatchObject({ ok: true }); // the slot, and the request of the minute
+    await bench.setKey({ person, quota: 1, status: 'disabled' });
+    await bench.ask({ kind: 'set-person', person, account, enabled: false });
+    await bench.setAccount({ enabled: false, allowance: 1 });
+    const ids: string[] = [];
+    for (const amount of [60, 30, 30]) {
+      const admit = admission(bench, amount, { isDone: true, limits: rates });
+      ids.push(admit.requestId);
+      const given = amount === 30 && ids.length === 3 ? 10 : amount;
+      expect(await bench.ask(admit)).toMatchObject({ ok: true, amount: given, available: 0 });
+      expect(await bench.submit(admit)).toMatchObject({ ok: true, amount: given }); // repeated
+    }
+    expect((await holdsOf(bench))[RESERVE]).toBe(0);
+    for (const requestId of ids) {
+      const record = bench.record(requestId, { cost: 10, outputTokens: 1_000 });
+      expect(await bench.ask({ kind: 'settle', requestId, record, isAnswer: true, isDone: true })).toMatchObject({
+        ok: true,
+        writtenOff: 0,
+      });
+    }
+    expect(await bench.wallet()).toEqual({ balance: 170, held: 5 });
+    const [levels] = [await bench.stores.ledger.keyMeters(bench.key, START_MS)];
+    expect(levels).toMatchObject({ quotaUsed: 30, quotaHeld: 5 });
+    const admit = admission(bench, 1, { isDone: true, reserve: 'rsv_never' });
+    expect(await bench.ask(admit)).toMatchObject({ ok: false, reason: 'key_disabled' });
+  });
+
+  test('and pays for it from the accounts that it was set aside in', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const { account } = bench;
+    const [before, after] = [await bench.addAccount(100), await bench.addAccount(0)];
+    const below = (parent: number) =>
+      bench.ask({ kind: 'set-account', account, terms: { ...TERMS, company: { parent, paysFrom: 'parent' } } });
+    await below(before);
+    await bench.ask(reserve(bench, 80));
+    await below(after);
+    const admit = admission(bench, 30, { isDone: true });
+    expect(await bench.ask(admit)).toMatchObject({ ok: true, amount: 30 });
+    const record = bench.record(admit.requestId, { cost: 20 });
+    expect(await bench.ask({ kind: 'settle', requestId: admit.requestId, record, isDone: true })).toMatchObject({
+      payer: before,
+      writtenOff: 0,
+    });
+    const metersOf = async (id: number) => {
+      const meters = await bench.stores.ledger.accountMeters(id, START_MS);
+      return [meters?.balance, meters?.held];
+    };
+    expect(await Promise.all([before, after].map(metersOf))).toEqual([
+      [80, 50],
+      [0, 0],
+    ]);
+    await bench.ask(giveBack());
+  });
 }
 
 function holdTests(open: OpenStores): void {

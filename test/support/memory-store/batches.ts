@@ -1,6 +1,6 @@
 // Batches in memory.
 
-import type { Batch, ItemCounts, ItemResult } from '../../../src/batches/batches.ts';
+import type { Batch, BatchPart, ItemCounts, ItemResult } from '../../../src/batches/batches.ts';
 import type { BatchReads, BatchRow } from '../../../src/storage/batch-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -8,7 +8,22 @@ export function isBatchOutpaced({ batches }: MemoryTables, row: BatchRow): boole
   return 'changed' in row && batches.get(row.changed.id)?.status !== row.from;
 }
 
-export function writeBatch({ batches, batchResults }: MemoryTables, row: BatchRow): void {
+function writePart({ batchParts }: MemoryTables, row: Extract<BatchRow, { table: 'batch_parts' }>): void {
+  if ('forgotten' in row) batchParts.delete(row.forgotten);
+  else {
+    const parts = batchParts.get(row.batchId) ?? new Map<number, BatchPart>();
+    if ('removed' in row) parts.delete(row.removed);
+    else parts.set(row.part.part, row.part);
+    batchParts.set(row.batchId, parts);
+  }
+}
+
+export function writeBatch(tables: MemoryTables, row: BatchRow): void {
+  const { batches, batchResults } = tables;
+  if (row.table === 'batch_parts') {
+    writePart(tables, row);
+    return;
+  }
   if ('created' in row) batches.set(row.created.id, row.created);
   else if ('changed' in row) batches.set(row.changed.id, row.changed);
   else if ('removed' in row) {
@@ -21,7 +36,7 @@ export function writeBatch({ batches, batchResults }: MemoryTables, row: BatchRo
   }
 }
 
-export function batchReads({ batches, batchResults, claims, holds }: MemoryTables): BatchReads {
+export function batchReads({ batches, batchResults, batchParts, claims, holds }: MemoryTables): BatchReads {
   const byAge = (one: Pick<Batch, 'createdAtMs' | 'id'>, other: Pick<Batch, 'createdAtMs' | 'id'>) =>
     one.createdAtMs - other.createdAtMs || one.id - other.id;
   const resultsOf = (batchId: number) =>
@@ -61,6 +76,8 @@ export function batchReads({ batches, batchResults, claims, holds }: MemoryTable
       resultsOf(batchId)
         .filter(({ position }) => position > after)
         .slice(0, limit),
+    listParts: async (batchId) =>
+      [...(batchParts.get(batchId)?.values() ?? [])].sort((one, other) => one.part - other.part),
     listDone: async ({ batchId, after, limit }) =>
       resultsOf(batchId)
         .map(({ position }) => position)

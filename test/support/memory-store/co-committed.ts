@@ -234,13 +234,14 @@ function writeReportRow(
   row:
     | ExportRow
     | RowOf<'refusals' | 'route_hours' | 'provider_bill_sources' | 'provider_bills' | 'incidents' | 'files'>
-    | RowOf<'batches' | 'batch_results'>,
+    | RowOf<'batches' | 'batch_results' | 'batch_parts'>,
 ): void {
   if (row.table === 'exports' || row.table === 'export_runs') writeExportRow(tables, row);
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
   else if (row.table === 'incidents') writeIncident(tables, row);
   else if (row.table === 'files') writeFile(tables, row);
-  else if (row.table === 'batches' || row.table === 'batch_results') writeBatch(tables, row);
+  else if (row.table === 'batches' || row.table === 'batch_results' || row.table === 'batch_parts')
+    writeBatch(tables, row);
   else writeBill(tables, row);
 }
 

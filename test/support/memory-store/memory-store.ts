@@ -73,6 +73,7 @@ export class MemoryLedgerStore implements LedgerStore {
     files: new Map(),
     batches: new Map(),
     batchResults: new Map(),
+    batchParts: new Map(),
     mailedLinks: new Map(),
     signUps: [],
     ...noScim(),

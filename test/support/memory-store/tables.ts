@@ -13,7 +13,7 @@ import type {
 } from '../../../src/accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../src/audit/audit.ts';
-import type { Batch, ItemResult } from '../../../src/batches/batches.ts';
+import type { Batch, BatchPart, ItemResult } from '../../../src/batches/batches.ts';
 import type { BillSource, StoredBill } from '../../../src/bills/bills.ts';
 import type { CatalogDocument } from '../../../src/catalog/catalog.ts';
 import type { Delivery, Destination, QueuedMail } from '../../../src/delivery/delivery.ts';
@@ -113,5 +113,6 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   batches: Map<number, Batch>;
   /** By batch and place. */
   batchResults: Map<number, Map<number, ItemResult>>;
+  batchParts: Map<number, Map<number, BatchPart>>;
   tagSets: TagSet[];
 }

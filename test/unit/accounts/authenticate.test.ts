@@ -20,7 +20,7 @@ const here = {
   bearer: null as string | null,
   caller: null,
   agent: null,
-  item: null as { keyId: number } | null,
+  item: null as { keyId: number; done: object | null } | null,
   nowMs: NOW_MS,
 };
 

@@ -21,6 +21,13 @@ import { setBounds } from '../../support/set-bounds.ts';
 const AMOUNT = 1_000;
 const answered: SentItem = { requestId: 'req_1', status: 200, body: '{}', failure: null };
 
+const NO_PROVIDERS = {
+  hasPlaces: () => false,
+  placeOf: () => null,
+  prepare: async () => null,
+  onPartFailure: (_: unknown, __: unknown, failure: unknown) => expect(failure).toBeUndefined(),
+};
+
 /** An account with a batch of this form, whose requests `send` answers. */
 async function openBatch(form: BatchForm, customIds: readonly string[], send: RunnerParts['send']) {
   const openMemory: OpenStores = (clock) => {
@@ -72,6 +79,7 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
       runningMax: () => 4,
       isBusy: () => false,
       isLeading: async () => true,
+      ...NO_PROVIDERS,
       onEnded: ended.resolve,
       onFailure: (_, failure) => {
         failures.push(failure);

@@ -22,6 +22,8 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     project: null,
     residency: null,
     passthrough: null,
+    batches: false,
+    batchCostMillionths: 1_000_000n,
   };
   return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }

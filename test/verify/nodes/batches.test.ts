@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { killBatch, startBatchUpstream } from '../../money/batch-under-kills.ts';
+import { type Killable, killBatch, startBatchUpstream } from '../../money/batch-under-kills.ts';
+import { killProviderBatch } from '../../money/provider-batch-under-kills.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { applyEverywhere, type Nodes, type ServiceNode, startNodes } from './start-nodes.ts';
 
@@ -21,19 +22,25 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
     rmSync(files, { recursive: true, force: true });
   });
 
-  test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
-    const started = await startBatchUpstream(isCanceled);
-    let at = 0;
-    const kill = async (round: number) => {
+  let at = 0;
+  const killable: Killable = {
+    service: () => (nodes.all[at] as ServiceNode).service,
+    async kill(round) {
       const node = nodes.all[round % 3] as ServiceNode;
       at = (round + 1) % 3;
       node.kill();
       await node.ended();
       await node.start();
-    };
-    const service = () => (nodes.all[at] as ServiceNode).service;
-    const apply = async (document: object) => void (await applyEverywhere(nodes, { ...document }));
-    await killBatch({ service, kill, apply, check: () => nodes.check() }, started);
+    },
+    apply: async (document) => void (await applyEverywhere(nodes, { ...document })),
+    check: () => nodes.check(),
+  };
+
+  test.each([false, true])('each request is billed once (canceled in the middle: %p)', async (isCanceled) => {
+    const started = await startBatchUpstream(isCanceled);
+    await killBatch(killable, started);
     await started.upstream.close();
   });
+
+  test('each request that a provider ran is billed once', () => killProviderBatch(killable));
 });

@@ -146,10 +146,15 @@ function whoOf(model: Model, { accounts: ids, payer, key, person }: ModelChain):
   return { own, accounts, payer: accountOf(model, payer), key: keyOf(model, { key }), person: found };
 }
 
-function admit(model: Model, operation: Of<'admit'>): Expected {
+/** `done`: the reserve of work that was done already, and what it let go of. */
+function admit(
+  model: Model,
+  operation: Of<'admit'>,
+  done: { chain: ModelChain; least: number } | null = null,
+): Expected {
   const lease = model.leases.get(operation.owner.node);
   if (lease?.epoch !== operation.owner.epoch) return { ok: false, reason: 'not_owner' };
-  const caller = findCaller(model, operation);
+  const caller = done === null ? findCaller(model, operation) : { who: whoOf(model, done.chain) };
   if (!isCaller(caller)) return caller;
   const { who } = caller;
   const { requestId, group, owner, limits, claim } = operation;
@@ -158,21 +163,22 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
   if (open !== undefined) return { ok: true, kind: 'admitted', amount: open.amount, available: open.amount + given() };
   const claimed = claim === undefined ? null : findClaimTaken(model, operation, claim);
   if (claimed !== null && 'refused' in claimed) return replay(model, who, operation, claimed.refused);
-  const refusal =
+  const short = () =>
     moneyShort(model, who, group, operation.least ?? operation.amount) ??
     notAlone(model, who, operation) ??
-    rateShort(model, who, operation) ??
-    (model.endings.has(requestId) ? ENDED : null);
+    rateShort(model, who, operation);
+  const refusal = (done === null ? short() : null) ?? (model.endings.has(requestId) ? ENDED : null);
   if (refusal !== null) return refusal;
-  takeRequest(model, who, group, limits);
+  if (done === null) takeRequest(model, who, group, limits);
   const { node, epoch } = owner;
   const available = given();
-  const amount = Math.min(operation.amount, available);
+  const amount = Math.max(done?.least ?? 0, Math.min(operation.amount, available));
   const fromPlan = Math.min(amount, planLeft(model, who.payer, group).now);
   if (fromPlan > 0) beginWindows(model, who.payer);
   if (amount > 0) beginUses(model, who.person);
-  const of = { requestId, ...chainNow(model, who.own, who.key), group, node, epoch, claim: claim?.name ?? null };
-  model.holds.set(requestId, { ...of, amount, fromPlan, atMs: model.nowMs, left: false, checkpoint: null });
+  const chain = done?.chain ?? chainNow(model, who.own, who.key);
+  const of = { requestId, ...chain, group, node, epoch, claim: claim?.name ?? null };
+  model.holds.set(requestId, { ...of, amount, fromPlan, atMs: model.nowMs, left: done !== null, checkpoint: null });
   if (claim !== undefined) {
     const failed = claimed?.failed ?? [];
     const stands = { requestId, hash: claim.requestHash, atMs: model.nowMs, isAnswered: false, failed };
@@ -185,10 +191,14 @@ function admit(model: Model, operation: Of<'admit'>): Expected {
 function admitReserved(model: Model, operation: Of<'admit'>): Expected {
   const { requestId, reserve: from = '', amount } = operation;
   const reserved = model.holds.get(from);
-  if (reserved === undefined || model.holds.has(requestId)) return admit(model, operation);
+  if (reserved === undefined) return admit(model, operation);
+  const { accounts, payer, key, person } = reserved;
+  const least = Math.min(amount, reserved.amount);
+  const done = operation.isDone === true ? { chain: { accounts, payer, key, person }, least } : null;
+  if (model.holds.has(requestId)) return admit(model, operation, done);
   const whole = { ...reserved };
-  lower(reserved, Math.max(0, reserved.amount - amount));
-  const answer = admit(model, operation);
+  lower(reserved, reserved.amount - least);
+  const answer = admit(model, operation, done);
   if (!answer['ok']) model.holds.set(from, whole);
   return answer;
 }
@@ -416,7 +426,7 @@ function end(model: Model, operation: Of<'settle' | 'release'>): Expected {
       for (const failed of claim.failed) reverse(model, failed, most);
     }
     const { amount, key } = hold;
-    const answer = endHold(model, hold, record, kind);
+    const answer = endHold(model, hold, record, kind, kind === 'settle' && operation.isDone === true);
     if (kind === 'release') returnToReserve(model, operation.reserve, key, amount);
     return answer;
   }
@@ -461,7 +471,7 @@ function refund(model: Model, { requestId, amount: asked }: Of<'refund'>): Expec
   return { ok: true, kind: 'refunded', amount, balance: who.payer.balance };
 }
 
-function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expected {
+function endHold(model: Model, hold: ModelHold, record: Bill, by: string, isDone = false): Expected {
   const who = whoOf(model, hold);
   const { accounts, key, payer } = who;
   // The settlement may use its own hold, even if limits were lowered below it.
@@ -470,7 +480,7 @@ function endHold(model: Model, hold: ModelHold, record: Bill, by: string): Expec
   model.holds.delete(hold.requestId);
   pay(model, who, paid, planPaid, hold, model.nowMs);
   const input = record.inputTokens + record.cacheWrite5mTokens + record.cacheWrite1hTokens;
-  const tokens: [number, number, number] = [0, input * 60_000, record.outputTokens * 60_000];
+  const tokens: [number, number, number] = isDone ? [0, 0, 0] : [0, input * 60_000, record.outputTokens * 60_000];
   for (const { buckets } of accounts) {
     const bucket = buckets.get(hold.group);
     if (bucket !== undefined) buckets.set(hold.group, fill(bucket, bucket.limits, model.nowMs, tokens));

@@ -93,6 +93,7 @@ function compareAnswers(
       const name = String(answer['ok'] ? answer['kind'] : `not: ${answer['reason']}`);
       const short = [`short: ${answer['meter']}`, `above: ${answer['above'] != null}`];
       const reserves = isOfReserve(operation) ? [`${operation.kind} of a reserve: ${name}`] : [];
+      if (operation.kind === 'admit' && operation.isDone === true) reserves.push(`admit of done work: ${name}`);
       for (const one of [name, ...short, ...reserves]) answered.set(one, (answered.get(one) ?? 0) + 1);
       world.heard(operation, answer);
       if (Object.entries(facts).every(([fact, value]) => answer[fact] === value)) continue;
@@ -141,6 +142,9 @@ const OF_RESERVES = [
   'admit of a reserve: admitted',
   ...['insufficient', 'input_tokens_rate', 'concurrency', 'person_disabled', ...CLAIM_REFUSALS].map(
     (reason) => `admit of a reserve: not: ${reason}`,
+  ),
+  ...['admitted', 'not: insufficient', ...CLAIM_REFUSALS.map((reason) => `not: ${reason}`)].map(
+    (answer) => `admit of done work: ${answer}`,
   ),
   ...['extended', 'not: ended'].map((answer) => `extend of a reserve: ${answer}`),
   'give-back of a reserve: done',

@@ -179,7 +179,9 @@ export class World {
     if (this.#lastOfReserve !== null && this.#draw(8) === 0) return this.#lastOfReserve;
     const message = this.#newMessage();
     const others = this.#draw(4) === 0 ? {} : { group };
-    this.#lastOfReserve = { ...this.#admit({ ...message, account, key, ...others }), claim: this.#claim(), reserve };
+    const done = this.#draw(3) === 0 ? { isDone: true as const } : {};
+    const admit = this.#admit({ ...message, account, key, ...others });
+    this.#lastOfReserve = { ...admit, claim: this.#claim(), reserve, ...done };
     return this.#lastOfReserve;
   }
 
@@ -270,7 +272,8 @@ export class World {
     const cost = this.#draw(8) === 0 ? this.#draw(400) : this.#draw(80);
     const isAnswer = this.#draw(3) === 0 ? {} : { isAnswer: this.#draw(2) === 0 };
     const reversalsMax = this.#draw(3) === 0 ? {} : { reversalsMax: 150 };
-    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer, ...reversalsMax };
+    const done = this.#draw(6) === 0 ? { isDone: true as const } : {};
+    return { kind: 'settle', requestId, record: this.#record(message, cost), ...isAnswer, ...reversalsMax, ...done };
   }
 
   #refund(): Operation {

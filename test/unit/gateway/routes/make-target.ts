@@ -34,6 +34,8 @@ export function makeTarget(
     project: null,
     residency: null,
     passthrough: null,
+    batches: false,
+    batchCostMillionths: 1_000_000n,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };

@@ -1,0 +1,380 @@
+// Requests of a batch that their providers run in batches of their own, at a lower price. A part is stored before its provider gets it, and
+// is looked for there if its creation was cut off. Its requests become messages when their answers are there: each is admitted from the
+// reserve, billed and told once, like a request that this service sends.
+
+import { parseWholeNumber } from '../base/checked-number.ts';
+import { pause } from '../base/timers.ts';
+import { bounds } from '../config/config.ts';
+import { TurnpikeError } from '../errors.ts';
+import {
+  type BatchedCall,
+  type BatchResult,
+  type ProviderBatch,
+  type ProviderBatches,
+  ProviderFault,
+} from '../providers/providers.ts';
+import type { Spool, SpooledFile } from '../spool/spool.ts';
+import { readLines } from '../wire/wire.ts';
+import type { Batch, BatchPart, BatchStore } from './batch.ts';
+import { readPlaces, writePlaces } from './places.ts';
+import { readItem } from './read-item.ts';
+
+/** A request as the batch of its provider has it. The target: names as in the catalog. */
+export interface PreparedRequest extends BatchedCall, Pick<BatchPart, 'provider' | 'upstreamModel' | 'credential'> {}
+
+/** The batches of a provider, and where they are. */
+export interface PartPlace {
+  batches: ProviderBatches;
+  endpoint: ProviderBatch['endpoint'];
+}
+
+type Target = Pick<BatchPart, 'provider' | 'credential'>;
+type Answer = NonNullable<BatchResult['answer']>;
+
+export interface PartParts {
+  store: Pick<BatchStore, 'listParts' | 'putPart' | 'removePart'>;
+  spool: Spool;
+  nowMs(): number;
+  /** Whether any provider has batches. */
+  hasPlaces(): boolean;
+  /** null: the provider or its credential has been removed. */
+  placeOf(target: Target): PartPlace | null;
+  /** null: this service sends the request. */
+  prepare(batch: Batch, body: string): Promise<PreparedRequest | null>;
+  /** A part was not taken, or its results cannot be had. */
+  onPartFailure(batch: Batch, part: BatchPart, failure: unknown): void;
+}
+
+/** The run of a batch, as its parts see it. */
+export interface PartContext {
+  batch(): Batch;
+  signal: AbortSignal;
+  /** It was canceled, or has expired. */
+  isOver(): boolean;
+  /** `fileId`: of a part; absent: the client's own. */
+  requests(fileId?: number): AsyncGenerator<string>;
+  /** A file with the requests that stays until the batch has ended. */
+  keepRequests(): Promise<number>;
+  /** Resolves when the answer is billed and stored, or is to be sent again by this service. */
+  take(position: number, line: string, part: BatchPart, answer: Answer): Promise<void>;
+}
+
+/** Requests that go to the provider together. */
+interface Group {
+  place: PartPlace;
+  prepared: PreparedRequest;
+  places: number[];
+  content: SpooledFile;
+}
+
+export class PartRunner {
+  readonly #parts: PartParts;
+  readonly #context: PartContext;
+  #known: BatchPart[] = [];
+  /** Places in parts that have not ended. */
+  readonly #open = new Set<number>();
+
+  constructor(parts: PartParts, context: PartContext) {
+    this.#parts = parts;
+    this.#context = context;
+  }
+
+  /** Files that no client has: what the batch leaves when it has ended. */
+  get files(): number[] {
+    return [...new Set(this.#known.map(({ requestsFileId }) => requestsFileId))];
+  }
+
+  /** Whether a provider has the request. */
+  has(position: number): boolean {
+    return this.#open.has(position);
+  }
+
+  get hasAny(): boolean {
+    return this.#known.length > 0;
+  }
+
+  /** Gives providers what they take. `isDone`: requests that have results, or may have been sent. */
+  async submit(isDone: (position: number) => boolean | Promise<boolean>): Promise<void> {
+    const { id } = this.#context.batch();
+    this.#known = await this.#parts.store.listParts(id);
+    const taken = new Set<number>();
+    for (const part of [...this.#known]) {
+      if (part.status === 'sending' && !(await this.#recover(part))) continue;
+      for (const place of readPlaces(part.places)) taken.add(place);
+    }
+    for (const part of this.#known) if (part.status !== 'ended') this.#addOpen(part);
+    if (!this.#parts.hasPlaces() || this.#context.isOver()) return;
+    await this.#group((position) => taken.has(position) || isDone(position));
+  }
+
+  async #group(isTaken: (position: number) => boolean | Promise<boolean>): Promise<void> {
+    const groups = new Map<string, Group>();
+    try {
+      let position = -1;
+      for await (const line of this.#context.requests()) {
+        position++;
+        if (this.#context.isOver()) return;
+        if (!(await isTaken(position))) await this.#add(groups, position, line);
+      }
+      for (const group of groups.values()) await this.#send(group);
+    } catch (thrown) {
+      if (!(thrown instanceof TurnpikeError && thrown.code === 'overloaded')) throw thrown; // no room: the rest is sent one by one
+    } finally {
+      for (const { content } of groups.values()) await content[Symbol.asyncDispose]();
+    }
+  }
+
+  async #add(groups: Map<string, Group>, position: number, line: string): Promise<void> {
+    const batch = this.#context.batch();
+    const prepared = await this.#parts.prepare(batch, readItem(batch, line, '').body);
+    const place = prepared && this.#parts.placeOf(prepared);
+    const text = prepared === null ? null : (place?.batches.line(this.#idOf(position), prepared) ?? null);
+    if (prepared === null || place === null || text === null) return;
+    const { limits } = place.batches;
+    const bytes = Buffer.from(text);
+    if (bytes.length > limits.bytes) return;
+    const { provider, upstreamModel, credential, url, betas } = prepared;
+    const name = JSON.stringify([provider, upstreamModel, credential, url, betas]);
+    let group = groups.get(name);
+    const isFull = (at: Group) =>
+      at.places.length >= limits.requests || at.content.bytes + bytes.length + LINE_END.length > limits.bytes;
+    if (group !== undefined && isFull(group)) {
+      groups.delete(name);
+      await this.#send(group);
+      group = undefined;
+    }
+    if (group === undefined && groups.size >= bounds.batchGroupsMax) return;
+    group ??= { place, prepared, places: [], content: await this.#parts.spool.create(this.#context.batch().companyId) };
+    groups.set(name, group);
+    if (group.places.length > 0) await group.content.write(LINE_END);
+    await group.content.write(bytes);
+    group.places.push(position);
+  }
+
+  /** The id of a request at its provider; of no other batch. */
+  #idOf(position: number): string {
+    return `${nameOf(this.#context.batch())}-${position}`;
+  }
+
+  async #send({ place, prepared, places, content }: Group): Promise<void> {
+    await using lines = content;
+    await lines.finish();
+    const { id } = this.#context.batch();
+    const { provider, upstreamModel, credential, url, betas } = prepared;
+    const target = { provider, upstreamModel, credential, url, betas };
+    const number = (this.#known.at(-1)?.part ?? -1) + 1;
+    const requestsFileId = this.#known[0]?.requestsFileId ?? (await this.#context.keepRequests());
+    const times = { requests: places.length, createdAtMs: this.#parts.nowMs(), requestsFileId };
+    const part: BatchPart = {
+      part: number,
+      status: 'sending',
+      ...target,
+      ref: null,
+      places: writePlaces(places),
+      ...times,
+    };
+    await this.#parts.store.putPart(id, part);
+    this.#known.push(part);
+    const ref = await this.#create(place, part, { bytes: lines.bytes, read: () => lines.read() });
+    await this.#put({ ...part, status: ref === null ? 'ended' : 'running', ref });
+  }
+
+  /** null: the provider does not take it, so this service sends the requests. */
+  async #create(
+    place: PartPlace,
+    part: BatchPart,
+    lines: Parameters<ProviderBatches['create']>[1],
+  ): Promise<string | null> {
+    const { signal } = this.#context;
+    const batch = this.#describe(place, part);
+    for (let tries = 1; ; tries++) {
+      try {
+        const made = tries === 1 ? null : await place.batches.find(batch, this.#refs(), signal);
+        return made ?? (await place.batches.create(batch, lines, signal));
+      } catch (failure) {
+        signal.throwIfAborted();
+        const isRefused = failure instanceof ProviderFault && failure.status !== null && failure.status < 500;
+        if (!isRefused && tries < bounds.batchPartTriesMax && !this.#context.isOver()) {
+          await this.#pause(bounds.batchItemPauseMs * 2 ** tries);
+          continue;
+        }
+        this.#parts.onPartFailure(this.#context.batch(), part, failure);
+        return null;
+      }
+    }
+  }
+
+  /** False: the provider never had it, and it exists no more. */
+  async #recover(part: BatchPart): Promise<boolean> {
+    const place = this.#parts.placeOf(part);
+    const { signal } = this.#context;
+    let ref: string | null = null;
+    try {
+      ref = place && (await place.batches.find(this.#describe(place, part), this.#refs(), signal));
+    } catch (failure) {
+      if (!(failure instanceof ProviderFault) || !this.#isPastGrace()) throw failure;
+    }
+    if (ref !== null) {
+      await this.#put({ ...part, status: 'running', ref });
+      return true;
+    }
+    await this.#parts.store.removePart(this.#context.batch().id, part.part);
+    this.#known = this.#known.filter((one) => one.part !== part.part);
+    return false;
+  }
+
+  #refs(): string[] {
+    return this.#known.flatMap(({ ref }) => ref ?? []);
+  }
+
+  async #put(part: BatchPart): Promise<void> {
+    await this.#parts.store.putPart(this.#context.batch().id, part);
+    this.#known = this.#known.map((one) => (one.part === part.part ? part : one));
+    if (part.status === 'running') this.#addOpen(part);
+  }
+
+  #addOpen({ places }: BatchPart): void {
+    for (const place of readPlaces(places)) this.#open.add(place);
+  }
+
+  #describe({ endpoint }: PartPlace, { part, url, betas, requests }: BatchPart): ProviderBatch {
+    return { endpoint, url, betas, requests, name: `${nameOf(this.#context.batch())}-${part}` };
+  }
+
+  /** Resolves when all parts have ended. `isDone`: requests that have results. */
+  async collect(isDone: (position: number) => boolean): Promise<void> {
+    const running = this.#known.filter(({ status }) => status === 'running');
+    const following = await Promise.allSettled(running.map((part) => this.#follow(part, isDone)));
+    for (const one of following) if (one.status === 'rejected') throw one.reason;
+    this.#open.clear();
+  }
+
+  async #follow(part: BatchPart, isDone: (position: number) => boolean): Promise<void> {
+    const { signal } = this.#context;
+    let isCanceled = false;
+    for (;;) {
+      const place = this.#parts.placeOf(part);
+      const batch = place && this.#describe(place, part);
+      try {
+        if (place === null || batch === null) throw new ProviderFault('not_found', 'the provider has been removed');
+        const ref = part.ref ?? '';
+        const isOver = this.#context.isOver();
+        if (isOver && !isCanceled) {
+          isCanceled = true;
+          await place.batches.cancel(batch, ref, signal).catch(ignoreFault); // it may have ended
+        }
+        if (await place.batches.isEnded(batch, ref, signal)) {
+          await this.#take(part, place.batches.results(batch, ref, signal), isDone);
+          await this.#put({ ...part, status: 'ended' });
+          await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
+          return;
+        }
+      } catch (failure) {
+        signal.throwIfAborted();
+        if (!(failure instanceof ProviderFault)) throw failure;
+        const isGone = failure.kind === 'not_found' || place === null;
+        if (isGone || this.#isPastGrace()) {
+          this.#parts.onPartFailure(this.#context.batch(), part, failure);
+          await this.#put({ ...part, status: 'ended' });
+          return;
+        }
+      }
+      await this.#pause((this.#parts.nowMs() - part.createdAtMs) / POLLS_PER_AGE);
+    }
+  }
+
+  /** Too late for a provider that cannot be reached. */
+  #isPastGrace(): boolean {
+    const { expiresAtMs, cancelAtMs } = this.#context.batch();
+    return this.#parts.nowMs() >= (cancelAtMs ?? expiresAtMs) + bounds.batchGraceMs;
+  }
+
+  /** In steps, so that a cancellation is noticed. */
+  async #pause(ms: number): Promise<void> {
+    const wasOver = this.#context.isOver();
+    const untilMs = performance.now() + Math.min(bounds.batchPartPollMsMax, Math.max(bounds.batchesPollMs, ms));
+    while (performance.now() < untilMs && this.#context.isOver() === wasOver) {
+      await pause(bounds.batchesPollMs);
+      this.#context.signal.throwIfAborted();
+    }
+  }
+
+  /** Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file. */
+  async #take(
+    part: BatchPart,
+    results: AsyncGenerator<BatchResult>,
+    isDone: (position: number) => boolean,
+  ): Promise<void> {
+    const places = readPlaces(part.places);
+    const files = new Map<number, SpooledFile>();
+    try {
+      for await (const { id, answer } of results) {
+        const position = this.#positionOf(id);
+        if (answer === null || position === null || !places.delete(position)) continue; // the first one counts
+        const at = Math.floor(position / PLACES_PER_FILE);
+        const file = files.get(at) ?? (await this.#parts.spool.create(this.#context.batch().companyId));
+        files.set(at, file);
+        await file.write(Buffer.from(`${JSON.stringify([position, answer.status, answer.body])}\n`));
+      }
+      for (const file of files.values()) await file.finish();
+      await this.#takeInOrder(part, files, isDone);
+    } finally {
+      for (const file of files.values()) await file[Symbol.asyncDispose]();
+    }
+  }
+
+  #positionOf(id: string): number | null {
+    const start = `${nameOf(this.#context.batch())}-`;
+    return id.startsWith(start) ? parseWholeNumber(id.slice(start.length)) : null;
+  }
+
+  async #takeInOrder(
+    part: BatchPart,
+    files: ReadonlyMap<number, SpooledFile>,
+    isDone: (position: number) => boolean,
+  ): Promise<void> {
+    const open = new Set<Promise<void>>();
+    let failure: unknown = null;
+    let answers = new Map<number, Answer>();
+    let position = -1;
+    for await (const line of this.#context.requests(part.requestsFileId)) {
+      position++;
+      if (position % PLACES_PER_FILE === 0) answers = await readAnswers(files.get(position / PLACES_PER_FILE));
+      const answer = answers.get(position);
+      if (answer === undefined || isDone(position)) continue;
+      while (open.size >= bounds.batchItemsOpenMax) await Promise.race(open);
+      if (failure !== null) break;
+      const taking: Promise<void> = this.#context
+        .take(position, line, part, answer)
+        .catch((thrown) => {
+          failure ??= thrown;
+        })
+        .finally(() => open.delete(taking));
+      open.add(taking);
+    }
+    await Promise.all(open);
+    if (failure !== null) throw failure;
+  }
+}
+
+const LINE_END = Buffer.from('\n');
+const PLACES_PER_FILE = 512;
+const POLLS_PER_AGE = 10;
+
+function nameOf({ id }: Batch): string {
+  return `turnpike-${id}`;
+}
+
+function ignoreFault(thrown: unknown): void {
+  if (!(thrown instanceof ProviderFault)) throw thrown;
+}
+
+async function readAnswers(file: SpooledFile | undefined): Promise<Map<number, Answer>> {
+  const answers = new Map<number, Answer>();
+  if (file === undefined) return answers;
+  for await (const line of readLines(file.read(), Number.POSITIVE_INFINITY)) {
+    const [position, status, body] = JSON.parse(line) as [number, number, string]; // as `#take` wrote it
+    answers.set(position, { status, body });
+  }
+  return answers;
+}

@@ -1,0 +1,125 @@
+// Batches that providers run themselves, at a lower price: what each kind has, and how it is called. The requests of one batch are for one
+// model, and are those that the provider would get one by one.
+
+import { bounds } from '../config/config.ts';
+import { type JsonObject, type JsonValue, objectOf, parseExactly, readLines, textOf } from '../wire/wire.ts';
+import type { StreamedBody } from './form-body.ts';
+import { type Api, withCredential } from './http-api.ts';
+import { readObject } from './parse-json.ts';
+import { type BatchedCall, type ProviderEndpoint, ProviderFault } from './provider.ts';
+import { cancelBody, fetchUpstream, type UpstreamCall } from './upstream.ts';
+
+/** A batch at a provider. */
+export interface ProviderBatch extends Pick<BatchedCall, 'url' | 'betas'> {
+  endpoint: ProviderEndpoint;
+  /** Unique; the batch is found by it. Begins the ids of its requests. */
+  name: string;
+  requests: number;
+}
+
+/** Lines of JSON, one for each request, without a line end after the last. */
+export interface BatchLines {
+  bytes: number;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** `answer` null: the request was not executed, and costs nothing. */
+export interface BatchResult {
+  id: string;
+  answer: { status: number; body: string } | null;
+}
+
+/** All reject with ProviderFault. */
+export interface ProviderBatches {
+  /** The most that one batch may have. */
+  limits: { requests: number; bytes: number };
+  /** The line of a request; null: this call has no batches. */
+  line(id: string, call: BatchedCall): string | null;
+  /** Resolves to the provider's id of the batch. */
+  create(batch: ProviderBatch, lines: BatchLines, signal: AbortSignal): Promise<string>;
+  /** The id of a batch whose creation may have been cut off; null: it does not exist. `known`: ids of others. */
+  find(batch: ProviderBatch, known: readonly string[], signal: AbortSignal): Promise<string | null>;
+  isEnded(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<boolean>;
+  /** In any order. Requests without a result were not executed. */
+  results(batch: ProviderBatch, id: string, signal: AbortSignal): AsyncGenerator<BatchResult>;
+  /** The batch ends soon, with the results that it has by then. */
+  cancel(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
+  /** Removes requests and results there. */
+  remove(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
+}
+
+interface CallOptions extends Partial<Pick<UpstreamCall, 'method' | 'body'>> {
+  signal: AbortSignal;
+}
+
+/** The answer to a call about batches. Rejects with ProviderFault. */
+export function callForBatch(
+  api: Api,
+  { endpoint, betas }: Pick<ProviderBatch, 'endpoint' | 'betas'>,
+  url: string,
+  { method = 'GET', body = null, signal }: CallOptions,
+): Promise<Response> {
+  return withCredential(endpoint.credential, signal, async () => {
+    const headers = api.headers({ provider: endpoint, betas }, 'application/json');
+    if (typeof body === 'object') delete headers['content-type']; // the body has its own
+    return fetchUpstream({ url, headers, body, signal, method, mapFault: api.mapFault });
+  });
+}
+
+/** The same, for a JSON object. */
+export async function readForBatch(...call: Parameters<typeof callForBatch>): Promise<JsonObject> {
+  return (await readObject(await callForBatch(...call), call[3].signal)).value;
+}
+
+/** The same, for whatever the answer says. */
+export async function sendForBatch(...call: Parameters<typeof callForBatch>): Promise<void> {
+  await cancelBody(await callForBatch(...call));
+}
+
+/** Throws ProviderFault unless there is a text. */
+export function requireId(object: JsonObject, member = 'id'): string {
+  const id = textOf(object[member]);
+  if (/^[\w/.:-]{1,256}$/.test(id) && !id.includes('..')) return id;
+  throw new ProviderFault('failed', `the provider made a batch without a valid "${member}"`);
+}
+
+/** The objects of a response in lines of JSON. Rejects with ProviderFault. */
+export async function* readObjects(response: Response): AsyncGenerator<JsonObject> {
+  if (response.body === null) return;
+  try {
+    for await (const line of readLines(response.body, bounds.upstreamBodyBytesMax)) yield objectOf(parseLine(line));
+  } catch (thrown) {
+    if (thrown instanceof ProviderFault) throw thrown;
+    throw new ProviderFault('failed', 'the results of the batch broke off, or are invalid', { cause: thrown });
+  }
+}
+
+function parseLine(line: string): JsonValue {
+  try {
+    return parseExactly(line);
+  } catch (cause) {
+    throw new ProviderFault('failed', 'a result of the batch is not JSON', { cause });
+  }
+}
+
+/** The lines as they are, or between `head` and `tail` as elements of an array. */
+export function bodyOfLines(lines: BatchLines, head: string, tail: string): StreamedBody {
+  const [begin, end] = [Buffer.from(head), Buffer.from(tail)];
+  return {
+    contentType: 'application/json',
+    bytes: begin.length + lines.bytes + end.length,
+    async *read() {
+      yield begin;
+      for await (const piece of lines.read()) yield piece.map((byte) => (byte === LINE_END ? COMMA : byte));
+      yield end;
+    },
+  };
+}
+
+const LINE_END = 0x0a;
+const COMMA = 0x2c;
+
+/** JSON on one line. */
+export function onOneLineOf(json: string): string {
+  return json.replaceAll(/[\r\n]/g, ' '); // white space: strings have their line ends escaped
+}

@@ -1,0 +1,286 @@
+// Batches that providers run: what they get, what their answers cost, and what happens if they do not answer.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { type BatchAnswer, GOOD, REFUSED, startBatchProvider } from '../../support/batch-provider.ts';
+import { setBounds } from '../../support/set-bounds.ts';
+import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+
+const provider = startBatchProvider();
+const kindOf = { anthropic: 'anthropic', openai: 'openai', gemini: 'gemini' } as const;
+const price = { input: '3', output: '15' };
+const cost = { input: '2', output: '10' };
+const COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
+const documentOf = (models: object = {}) => ({
+  groups: { default: { models: ['*'] }, vip: { models: ['gpt'] } },
+  providers: Object.fromEntries(
+    Object.entries(kindOf).map(([name, kind]) => [
+      name,
+      { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
+    ]),
+  ),
+  models: {
+    claude: { price, routes: [{ provider: 'anthropic', model: 'claude-upstream', cost }] },
+    gpt: { price, routes: [{ provider: 'openai', model: 'gpt-upstream', cost }] },
+    'gemini-pro': { price, routes: [{ provider: 'gemini', model: 'gemini-upstream', cost }] },
+    ...models,
+  },
+});
+
+let turnpike: Turnpike;
+const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20 });
+beforeAll(async () => {
+  turnpike = await startTurnpike(documentOf());
+});
+afterAll(async () => {
+  await turnpike.stop();
+  quick[Symbol.dispose]();
+  await provider[Symbol.asyncDispose]();
+});
+beforeEach(() => provider.reset());
+
+const MODELS = { anthropic: 'claude', openai: 'gpt', gemini: 'gemini-pro' };
+const requestOf = (custom_id: string, model = 'claude') => ({
+  custom_id,
+  params: { model, max_tokens: 64, messages: [{ role: 'user' as const, content: custom_id }] },
+});
+
+async function until<Value>(read: () => Value | Promise<Value>, is: (value: Value) => boolean): Promise<Value> {
+  for (;;) {
+    const value = await read();
+    if (is(value)) return value;
+    await Bun.sleep(10);
+  }
+}
+
+async function start(requests: Anthropic.Messages.BatchCreateParams.Request[], account: object = { credit: '10.00' }) {
+  const caller = await turnpike.makeKey(account);
+  const client = new Anthropic({ baseURL: turnpike.url, apiKey: caller.secret, maxRetries: 0 });
+  const { id } = await client.messages.batches.create({ requests });
+  const ended = () =>
+    until(
+      () => client.messages.batches.retrieve(id),
+      (batch) => batch.processing_status === 'ended',
+    );
+  const results = async () => Array.fromAsync(await client.messages.batches.results(id));
+  const wallet = async () => {
+    const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
+    return { balance, held };
+  };
+  const records = async () =>
+    (await turnpike.admin('GET', `/usage?account=${caller.account}`))['data'] as Record<string, unknown>[];
+  return { caller, client, id, ended, results, wallet, records };
+}
+
+const untilGiven = (count = 1) =>
+  until(
+    () => provider.batches,
+    (batches) => batches.length >= count,
+  );
+const balanceAfter = (requests: number) => String((10_000_000_000 - requests * COST) / 1_000_000_000);
+
+test.each(['anthropic', 'openai', 'gemini'] as const)(
+  'requests go to %s in one batch, and each is billed when its answer is there',
+  async (dialect) => {
+    const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
+    provider.answer = (_dialect, body) =>
+      JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
+    const { ended, results, wallet, records } = await start(requests);
+    const [batch] = await untilGiven();
+    expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
+      ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
+    );
+    expect(
+      batch?.requests.every(
+        ({ body }) => dialect === 'gemini' || body['model'] === `${MODELS[dialect].split('-')[0]}-upstream`,
+      ),
+    ).toBe(true);
+    expect(await records()).toEqual([]);
+    expect(Number((await wallet()).held)).toBeGreaterThan(0);
+    provider.letGo();
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 2, errored: 1 });
+    expect((await results()).map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
+      ['a', 'succeeded'],
+      ['b', 'errored'],
+      ['c', 'succeeded'],
+    ]);
+    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+    const billed = (await records()).filter(({ cost }) => cost !== '0');
+    // Half of 25 × 2 + 12 × 10 millionths.
+    expect(billed.map(({ cost, provider_cost }) => [cost, provider_cost])).toEqual([
+      ['0.000255', '0.000085'],
+      ['0.000255', '0.000085'],
+    ]);
+    expect(provider.direct).toEqual([]);
+    await until(
+      () => provider.removed.length,
+      (removed) => removed > 0,
+    );
+    expect([...provider.files.keys()]).toEqual([]);
+  },
+);
+
+test('what a provider did not execute, or failed at, is sent one by one', async () => {
+  const failed: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
+  provider.answer = (_dialect, { messages }) => {
+    const said = JSON.stringify(messages);
+    if (said.includes('lost')) return null;
+    return said.includes('failed') ? failed : { status: 200, body: GOOD.anthropic };
+  };
+  provider.letGo();
+  const { ended, wallet, records } = await start(['good', 'lost', 'failed'].map((name) => requestOf(name)));
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 3 });
+  expect(provider.direct.map(({ messages }) => (messages as { content: string }[])[0]?.content)).toEqual([
+    'lost',
+    'failed',
+  ]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(3), held: '0' });
+  const costs = (await records()).filter(({ cost }) => cost !== '0').map((record) => record['provider_cost']);
+  expect(costs.sort()).toEqual(['0.000085', '0.00017', '0.00017']);
+});
+
+test('a batch that a provider refuses is sent one by one, also if its credential is wrong', async () => {
+  for (const status of [400, 401, 429]) {
+    provider.onCreate = () => {
+      throw Response.json({ type: 'error', error: { type: 'invalid_request_error', message: 'No.' } }, { status });
+    };
+    const { ended, wallet } = await start([requestOf('one'), requestOf('two')]);
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+  }
+  expect(provider.direct).toHaveLength(6);
+});
+
+test.each(['anthropic', 'openai', 'gemini'] as const)(
+  'a batch whose creation at %s was cut off is looked for, and never made twice',
+  async (dialect) => {
+    let asked = 0;
+    provider.onCreate = (batch) => {
+      asked++;
+      provider.batches.push(batch);
+      throw new Response('', { status: 502 });
+    };
+    const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
+    await until(
+      () => asked,
+      (times) => times > 0,
+    );
+    provider.letGo();
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+    expect([asked, provider.direct.length]).toEqual([1, 0]);
+    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+  },
+);
+
+test('a canceled batch bills what its provider did by then, and nothing else', async () => {
+  provider.answer = (_dialect, { messages }) =>
+    JSON.stringify(messages).includes('late') ? null : { status: 200, body: GOOD.anthropic };
+  const { client, id, ended, results, wallet } = await start([requestOf('early'), requestOf('late')]);
+  await untilGiven();
+  await client.messages.batches.cancel(id);
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 1, canceled: 1 });
+  expect((await results()).map(({ result }) => result.type)).toEqual(['succeeded', 'canceled']);
+  expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+});
+
+test('work that a provider has begun is paid for, whatever the account does with key, limits and money meanwhile', async () => {
+  const { caller, client, id, wallet, records } = await start([requestOf('one'), requestOf('two')], { credit: '0.01' });
+  await untilGiven();
+  const { held } = await wallet();
+  const other = await turnpike.post(caller.secret, requestOf('x').params);
+  expect(other.status).toBe(200); // what is left beside the reserve
+  await turnpike.admin('PATCH', `/keys/${caller.key}`, {
+    quota: '0.000001',
+    models: ['gpt'],
+    rpm: 1,
+    status: 'disabled',
+  });
+  await turnpike.admin('PATCH', `/accounts/${caller.account}`, {
+    status: 'disabled',
+    allowance: '0.000001',
+    groups: ['vip'],
+  });
+  provider.letGo();
+  const billed = await until(records, (found) => found.filter(({ cost }) => cost === '0.000255').length === 3);
+  expect(billed.map(({ written_off: writtenOff }) => writtenOff)).toEqual(['0', '0', '0']);
+  await until(wallet, (now) => now.held === '0');
+  expect(Number(held)).toBeGreaterThan(0.001);
+  await turnpike.admin('PATCH', `/accounts/${caller.account}`, { status: 'enabled' });
+  await turnpike.admin('PATCH', `/keys/${caller.key}`, { status: 'enabled' });
+  const batch = await client.messages.batches.retrieve(id);
+  expect(batch.request_counts).toMatchObject({ succeeded: 2 });
+});
+
+test('OpenAI’s form and its other endpoints go to batches of their provider, too', async () => {
+  const caller = await turnpike.makeKey({ credit: '10.00' });
+  const client = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: caller.secret, maxRetries: 0 });
+  const line = (custom_id: string) =>
+    JSON.stringify({
+      custom_id,
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'gpt', max_tokens: 64, messages: [{ role: 'user', content: custom_id }] },
+    });
+  const content = new Blob([`${line('one')}\n${line('two')}`]);
+  const input = await client.files.create({ purpose: 'batch', file: new File([content], 'batch.jsonl') });
+  provider.letGo();
+  const made = await client.batches.create({
+    input_file_id: input.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  });
+  const batch = await until(
+    () => client.batches.retrieve(made.id),
+    ({ status }) => status === 'completed',
+  );
+  expect(batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 });
+  const [given] = provider.batches;
+  expect(given?.requests.map(({ url }) => url)).toEqual(['/v1/chat/completions', '/v1/chat/completions']);
+  expect(given?.requests.map(({ id }) => id)).not.toContain('one'); // ids of clients stay here
+  const text = await (await client.files.content(batch.output_file_id ?? '')).text();
+  const results = text
+    .trim()
+    .split('\n')
+    .map((result) => JSON.parse(result));
+  expect(results.map(({ custom_id, response }) => [custom_id, response.body.choices[0].message.content])).toEqual([
+    ['one', 'Hi.'],
+    ['two', 'Hi.'],
+  ]);
+});
+
+test('a file that its client deletes while a provider works is billed all the same', async () => {
+  const caller = await turnpike.makeKey({ credit: '10.00' });
+  const client = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: caller.secret, maxRetries: 0 });
+  const body = { model: 'gpt', max_tokens: 64, messages: [{ role: 'user', content: 'one' }] };
+  const text = JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/chat/completions', body });
+  const input = await client.files.create({ purpose: 'batch', file: new File([text], 'batch.jsonl') });
+  const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const made = await client.batches.create(asked);
+  await untilGiven();
+  await client.files.delete(input.id);
+  provider.letGo();
+  const batch = await until(
+    () => client.batches.retrieve(made.id),
+    ({ status }) => status === 'completed',
+  );
+  expect(batch.request_counts).toMatchObject({ completed: 1 });
+  const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
+  expect({ balance, held }).toEqual({ balance: balanceAfter(1), held: '0' });
+});
+
+test('results of another batch, repeated results and results without a request are not taken', async () => {
+  provider.answer = () => ({ status: 200, body: GOOD.anthropic });
+  provider.onCreate = (batch) => {
+    const [first] = batch.requests;
+    batch.requests.push(
+      { id: 'turnpike-1-0', url: '', body: {} },
+      { id: `${first?.id}9`, url: '', body: {} },
+      { id: `${first?.id}`, url: '', body: {} },
+    );
+  };
+  provider.letGo();
+  const { ended, wallet } = await start([requestOf('one')]);
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+  expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+});

@@ -1,0 +1,273 @@
+// A provider on loopback that runs batches, in the dialects of Anthropic, OpenAI and Gemini. It answers each request of a batch when the
+// batch is let go, in another order than it was asked in, and shows what it was asked. https://platform.claude.com/docs/en/api/messages/batches,
+// https://developers.openai.com/api/reference/resources/batches, https://ai.google.dev/api/batch-api (2026-11-30)
+
+import { upstreamMessage } from './scripted-upstream.ts';
+
+type Json = Record<string, unknown>;
+export type BatchAnswer = { status: number; body: Json } | null;
+
+export interface GivenBatch {
+  dialect: 'anthropic' | 'openai' | 'gemini';
+  ref: string;
+  name: string;
+  requests: { id: string; url: string; body: Json }[];
+  status: 'running' | 'ended';
+  results: { id: string; answer: BatchAnswer }[];
+}
+
+export type BatchProvider = FakeBatches;
+
+const CHAT = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'gpt-test',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 25, completion_tokens: 12, total_tokens: 37 },
+};
+const CONTENT = {
+  candidates: [{ content: { role: 'model', parts: [{ text: 'Hi.' }] }, finishReason: 'STOP' }],
+  usageMetadata: { promptTokenCount: 25, candidatesTokenCount: 12, totalTokenCount: 37 },
+};
+/** Answers of 25 and 12 tokens. */
+export const GOOD: Readonly<Record<GivenBatch['dialect'], Json>> = {
+  anthropic: upstreamMessage(),
+  openai: CHAT,
+  gemini: CONTENT,
+};
+
+/** A refusal of a request. */
+export const REFUSED: Readonly<Record<GivenBatch['dialect'], BatchAnswer>> = {
+  anthropic: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'No.' } } },
+  openai: { status: 400, body: { error: { type: 'invalid_request_error', message: 'No.' } } },
+  gemini: { status: 400, body: {} },
+};
+
+/** Its port is open until it is disposed. */
+class FakeBatches implements AsyncDisposable {
+  readonly url: string;
+  readonly batches: GivenBatch[] = [];
+  /** Requests outside of batches. */
+  readonly direct: Json[] = [];
+  /** Contents of files that exist, by their ids. */
+  readonly files = new Map<string, string>();
+  /** Ids of batches and files that were removed. */
+  readonly removed: string[] = [];
+  /** Called before the answer to a creation; a response that it throws is the answer. */
+  onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
+  /** The answer to a request. null: it was not executed. */
+  answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
+  readonly #server: Bun.Server<undefined>;
+  readonly #inputs = new Map<string, string>();
+  #isLetGo = false;
+  #made = 0;
+
+  constructor() {
+    const fetch = (request: Request) =>
+      this.#handle(request).catch((thrown) => {
+        if (thrown instanceof Response) return thrown;
+        throw thrown;
+      });
+    this.#server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
+    this.url = `http://127.0.0.1:${this.#server.port}`;
+  }
+
+  /** Ends batches that run, now and later. */
+  letGo(): void {
+    this.#isLetGo = true;
+    for (const batch of this.batches) this.#end(batch);
+  }
+
+  reset(): void {
+    this.#isLetGo = false;
+    for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
+    this.onCreate = () => {};
+    this.answer = answerWell;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server.stop(true);
+  }
+
+  async #handle(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
+    if (pathname.startsWith('/v1/messages/batches')) return this.#anthropic(request, after('/v1/messages/batches'));
+    if (pathname.startsWith('/v1/batches')) return this.#openAi(request, after('/v1/batches'));
+    if (pathname.startsWith('/v1/files')) return this.#openAiFiles(request, after('/v1/files'));
+    if (pathname.includes('/batches') || pathname.endsWith(':batchGenerateContent'))
+      return this.#gemini(request, pathname);
+    this.direct.push((await request.json()) as Json);
+    return Response.json(
+      GOOD[pathname === '/v1/messages' ? 'anthropic' : pathname.startsWith('/v1/') ? 'openai' : 'gemini'],
+    );
+  }
+
+  async #anthropic(request: Request, [ref, what]: string[]): Promise<Response> {
+    if (ref === undefined && request.method === 'POST') {
+      const body = (await request.json()) as { requests: { custom_id: string; params: Json }[] };
+      const requests = body.requests.map(({ custom_id: id, params }) => ({ id, url: '/v1/messages', body: params }));
+      return Response.json(showMessages(await this.#add({ dialect: 'anthropic', name: '', requests })));
+    }
+    if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
+    const batch = this.#find(ref);
+    if (what === 'cancel') this.#end(batch);
+    if (what === 'results')
+      return lines(batch.results.map(({ id, answer }) => ({ custom_id: id, result: resultOf(answer) })));
+    return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
+  }
+
+  async #openAiFiles(request: Request, [id]: string[]): Promise<Response> {
+    if (id === undefined) {
+      const file = (await request.formData()).get('file') as File;
+      const name = `file-${++this.#made}`;
+      this.files.set(name, await file.text());
+      return Response.json({ id: name });
+    }
+    const content = this.files.get(id);
+    if (content === undefined) throw missing();
+    if (request.method !== 'DELETE') return new Response(content);
+    this.files.delete(id);
+    this.removed.push(id);
+    return Response.json({ deleted: true });
+  }
+
+  async #openAi(request: Request, [ref, what]: string[]): Promise<Response> {
+    if (ref === undefined && request.method === 'POST') {
+      const body = (await request.json()) as { input_file_id: string; metadata: Json };
+      const text = this.files.get(body.input_file_id) ?? '';
+      const parsed = text.split('\n').map((line) => JSON.parse(line) as { custom_id: string; url: string; body: Json });
+      const requests = parsed.map(({ custom_id: id, url, body: one }) => ({ id, url, body: one }));
+      const batch = await this.#add({ dialect: 'openai', name: String(body.metadata['turnpike_batch']), requests });
+      this.#inputs.set(batch.ref, body.input_file_id);
+      return Response.json(this.#showFile(batch));
+    }
+    if (ref === undefined) return Response.json({ data: this.#of('openai').map((batch) => this.#showFile(batch)) });
+    const batch = this.#find(ref);
+    if (what === 'cancel') this.#end(batch);
+    return Response.json(this.#showFile(batch));
+  }
+
+  #showFile({ ref: id, status: state, name, results }: GivenBatch): Json {
+    const status = { running: 'in_progress', ended: 'completed' }[state];
+    const shown = { id, status, metadata: { turnpike_batch: name }, input_file_id: this.#inputs.get(id) };
+    if (state === 'running') return shown;
+    const [output, errors] = [`out-${id}`, `err-${id}`];
+    if (!this.removed.includes(output)) {
+      const rows = results.map(({ id: custom_id, answer }) => ({
+        custom_id,
+        response: answer && { status_code: answer.status, request_id: 'r', body: answer.body },
+        error: answer === null ? { code: 'batch_expired' } : null,
+      }));
+      const textOf = (isGood: boolean) =>
+        rows
+          .filter(({ response }) => (response?.status_code === 200) === isGood)
+          .map((row) => JSON.stringify(row))
+          .join('\n');
+      this.files.set(output, textOf(true));
+      this.files.set(errors, textOf(false));
+    }
+    return { ...shown, output_file_id: output, error_file_id: errors };
+  }
+
+  async #gemini(request: Request, path: string): Promise<Response> {
+    if (path.endsWith(':batchGenerateContent')) {
+      const { batch: asked } = (await request.json()) as { batch: ContentBatch };
+      const requests = asked.inputConfig.requests.requests.map(({ request: body, metadata }) => ({
+        id: metadata.key,
+        url: path,
+        body,
+      }));
+      return Response.json(showContent(await this.#add({ dialect: 'gemini', name: asked.displayName, requests })));
+    }
+    const [ref = '', action] = path.replace(/^.*\/(batches)/, '$1').split(':');
+    if (ref === 'batches') return Response.json({ operations: this.#of('gemini').map(showContent) });
+    const batch = this.#find(ref);
+    if (action === 'cancel') this.#end(batch);
+    return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
+  }
+
+  async #add(given: Pick<GivenBatch, 'dialect' | 'name' | 'requests'>): Promise<GivenBatch> {
+    const batch: GivenBatch = {
+      ...given,
+      ref: `${REFS[given.dialect]}${++this.#made}`,
+      status: 'running',
+      results: [],
+    };
+    await this.onCreate(batch);
+    this.batches.push(batch);
+    if (this.#isLetGo) this.#end(batch);
+    return batch;
+  }
+
+  #end(batch: GivenBatch): void {
+    if (batch.status === 'ended') return;
+    batch.status = 'ended';
+    const { dialect, requests } = batch;
+    batch.results = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
+  }
+
+  #of(dialect: GivenBatch['dialect']): GivenBatch[] {
+    return this.batches.filter((batch) => batch.dialect === dialect);
+  }
+
+  #find(ref: string): GivenBatch {
+    const batch = this.batches.find((one) => one.ref === ref);
+    if (batch === undefined) throw missing();
+    return batch;
+  }
+
+  #remove(batch: GivenBatch): Response {
+    this.removed.push(batch.ref);
+    this.batches.splice(this.batches.indexOf(batch), 1);
+    return Response.json({ deleted: true });
+  }
+}
+
+export function startBatchProvider(): BatchProvider {
+  return new FakeBatches();
+}
+
+interface ContentBatch {
+  displayName: string;
+  inputConfig: { requests: { requests: { request: Json; metadata: { key: string } }[] } };
+}
+
+function answerWell(dialect: GivenBatch['dialect']): BatchAnswer {
+  return { status: 200, body: GOOD[dialect] };
+}
+
+const REFS = { anthropic: 'msgbatch_upstream', openai: 'batch_upstream', gemini: 'batches/upstream' };
+
+function showMessages({ ref: id, status, requests }: GivenBatch): Json {
+  const counts = {
+    processing: status === 'ended' ? 0 : requests.length,
+    succeeded: status === 'ended' ? requests.length : 0,
+  };
+  return { id, processing_status: status === 'running' ? 'in_progress' : status, request_counts: counts };
+}
+
+function resultOf(answer: BatchAnswer): Json {
+  if (answer === null) return { type: 'expired' };
+  return answer.status === 200 ? { type: 'succeeded', message: answer.body } : { type: 'errored', error: answer.body };
+}
+
+function showContent({ ref: name, name: displayName, status, results }: GivenBatch): Json {
+  const inlinedResponses = results.map(({ id: key, answer }) => ({
+    metadata: { key },
+    ...(answer === null || answer.status !== 200
+      ? { error: { code: answer === null ? 4 : 3, message: 'No.' } }
+      : { response: answer.body }),
+  }));
+  const done = status === 'ended' ? { done: true, response: { inlinedResponses: { inlinedResponses } } } : {};
+  return { name, metadata: { displayName }, ...done };
+}
+
+function lines(rows: readonly object[]): Response {
+  return new Response(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+}
+
+function missing(): Response {
+  return Response.json({ error: { message: 'There is no such object.' } }, { status: 404 });
+}
