@@ -61,7 +61,7 @@ export const queryValues: Record<string, Values> = {
   search: () => [plain('no such name', nothing), wrong(' ')],
   groups: () => [plain('no-such-group', nothing)],
   patterns: () => [plain('no-such-model-*', nothing)],
-  serves: () => [plain('moderations', nothing), wrong('video')],
+  serves: () => [plain('moderation', ({ name }) => name === 'sandbox-moderation'), wrong('video')],
   'GET /api/v1/keys?search': () => [plain('no such key', nothing), wrong(' ')],
   'GET /api/v1/keys?status': () => [plain('revoked', ({ name }) => name.endsWith('revoked')), wrong('pending')],
   'GET /api/v1/keys?sort': () => [plain('created'), plain('name'), plain('last_used'), wrong('balance')],
