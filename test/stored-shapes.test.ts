@@ -97,7 +97,7 @@ const released: Readonly<Record<number, string>> = {
   32: '28cc1b952dddc03d',
   33: '0a8606086f6adda8',
   34: '112f8325552e4f13',
-  35: '7e09c984dbf5a756',
+  35: 'c5a962480376cb31',
   36: '9d20d1a533fd7012',
 };
 

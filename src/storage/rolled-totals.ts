@@ -93,13 +93,9 @@ export const spanTotals: readonly SpanTotals[] = [
 ].flatMap(([prefix, of]) =>
   [{ length: 'four_weeks', days: 28 } as const, { length: 'weeks', days: 7 } as const].map(({ length, days }) => {
     const name = `${prefix}_${length}` as const;
-    return {
-      name,
-      of,
-      days,
-      columns: of.columns,
-      indexes: { account_id: `${name}_of_account`, key_id: `${name}_of_key` },
-    };
+    // A key has few totals of a day, but is one of many.
+    const ofKey = prefix === 'key' ? { key_id: `${name}_of_key` } : {};
+    return { name, of, days, columns: of.columns, indexes: { account_id: `${name}_of_account`, ...ofKey } };
   }),
 );
 
@@ -114,6 +110,7 @@ export interface DaysOfTable {
 export async function divideDays(
   on: SqlReader,
   columns: ReadonlySet<string>,
+  owner: keyof TotalsTable['indexes'] | null,
   firstMs: number,
   lastMs: number,
 ): Promise<DaysOfTable[]> {
@@ -129,7 +126,9 @@ export async function divideDays(
     atMs = dayMs + DAY_MS;
   }
   if (atMs <= lastMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs });
-  const lengths = spanTotals.filter(({ of }) => of === (coarser ?? dailyTotals));
+  const lengths = spanTotals.filter(
+    ({ of, indexes }) => of === (coarser ?? dailyTotals) && (owner === null || indexes[owner] !== undefined),
+  );
   if (columns.has('day_ms') || lengths.length === 0) return parts;
   const spans = await readRolledSpans(on, firstMs, lastMs);
   return parts.flatMap((part) => (part.table === lengths[0]?.of ? withSpans(part, spans, lengths) : [part]));

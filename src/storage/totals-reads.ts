@@ -90,7 +90,9 @@ export function totalsReads(
     const owners = ownersOf(await scopeOf(filter));
     const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
-    const parts = await divideDays(on, columnsRead(question, owners[0] ?? null), firstMs, question.untilMs ?? LAST);
+    const [first = null] = owners;
+    const columns = columnsRead(question, first);
+    const parts = await divideDays(on, columns, first?.column ?? null, firstMs, question.untilMs ?? LAST);
     for (const some of cut === null ? [parts] : newestFirst(parts)) {
       const isLate = cut !== null && bound - left.rows >= topRowsLeast && performance.now() - startedAtMs >= cut.msMax;
       if (isLate && some[0]?.table === dailyTotals) {

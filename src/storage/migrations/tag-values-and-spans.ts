@@ -6,10 +6,14 @@ import { forBoth } from './migration-part.ts';
 import { ADDED_UP, SUMS } from './rolled-totals.ts';
 import { addedKeys, completed, postgresFunction, sqliteTrigger } from './spans-of-totals.ts';
 
+const DAY_MS = 86_400_000;
 const UNTAGGED = 'account_id, key_id, model, provider, group_name, person_id';
+/** In this order: each is added up from a table that is as small as possible, and of the totals without sets in the order of the others. */
 const SPANS = [
-  { of: 'untagged_totals', weeks: 'untagged_weeks', fourWeeks: 'untagged_four_weeks', key: UNTAGGED },
-  { of: 'daily_totals', weeks: 'total_weeks', fourWeeks: 'total_four_weeks', key: `${UNTAGGED}, tag_set` },
+  { table: 'total_weeks', days: 7, of: 'daily_totals', key: `${UNTAGGED}, tag_set` },
+  { table: 'untagged_weeks', days: 7, of: 'total_weeks', key: UNTAGGED },
+  { table: 'total_four_weeks', days: 28, of: 'total_weeks', key: `${UNTAGGED}, tag_set` },
+  { table: 'untagged_four_weeks', days: 28, of: 'total_four_weeks', key: UNTAGGED },
 ];
 
 const typed = (key: string) =>
@@ -17,26 +21,16 @@ const typed = (key: string) =>
     /^(?:model|provider|group_name)$/.test(name) ? `${name} text COLLATE "C" NOT NULL` : `${name} bigint NOT NULL`,
   );
 
-const created = SPANS.flatMap(({ weeks, fourWeeks, key }) =>
-  [weeks, fourWeeks].map(
-    (table) => `CREATE TABLE ${table} (${typed(`day_ms, ${key}`)}, ${SUMS}, PRIMARY KEY (day_ms, ${key}));
-    CREATE INDEX ${table}_of_account ON ${table} (account_id, day_ms, ${key.replace('account_id, ', '')});
-    CREATE INDEX ${table}_of_key ON ${table} (key_id, day_ms, ${key.replace('account_id, key_id, ', '')});`,
-  ),
+const created = SPANS.map(
+  ({ table, key }) => `CREATE TABLE ${table} (${typed(`day_ms, ${key}`)}, ${SUMS}, PRIMARY KEY (day_ms, ${key}));
+    CREATE INDEX ${table}_of_account ON ${table} (account_id, day_ms, ${key.replace('account_id, ', '')});`,
 ).join('\n');
 
-const WEEK_MS = 7 * 86_400_000;
-
-/** The days of a week, and the weeks of four: one that is complete comes after all of its weeks. */
-const added = SPANS.flatMap(({ of, weeks, fourWeeks, key }) =>
-  [
-    { table: weeks, days: 7, from: of },
-    { table: fourWeeks, days: 28, from: weeks },
-  ].map(
-    ({ table, days, from }) => `DELETE FROM ${table} WHERE day_ms = new.day_ms AND new.days = ${days};
-    INSERT INTO ${table} SELECT new.day_ms, ${key}, ${ADDED_UP} FROM ${from}
-      WHERE new.days = ${days} AND day_ms >= new.day_ms AND day_ms < new.day_ms + ${(days * WEEK_MS) / 7} GROUP BY ${key};`,
-  ),
+/** A week that is complete comes before its four weeks. */
+const added = SPANS.map(
+  ({ table, days, of, key }) => `DELETE FROM ${table} WHERE day_ms = new.day_ms AND new.days = ${days};
+    INSERT INTO ${table} SELECT new.day_ms, ${key}, ${ADDED_UP} FROM ${of}
+      WHERE new.days = ${days} AND day_ms >= new.day_ms AND day_ms < new.day_ms + ${days * DAY_MS} GROUP BY ${key};`,
 ).join('\n');
 
 /** Messages of a set that is not stored have the value "other" of every tag: they are added up without its name. */
