@@ -10,6 +10,7 @@ import type {
   MemberSpan,
   NativeBody,
   Protocol,
+  SentFile,
   Unbounded,
   Units,
 } from '../wire/wire.ts';
@@ -18,7 +19,7 @@ import type { Origins } from './origins.ts';
 
 /** The operation of a path. `model` and `stream` are set where the path has them instead of the body. */
 export type Operation =
-  | { asks: 'message'; model?: string; stream?: boolean; form?: FormKind }
+  | { asks: 'message'; model?: string; stream?: boolean; form?: FormKind; isCompaction?: true }
   | { asks: 'count'; model?: string }
   | { asks: 'models' }
   | { asks: 'model'; id: string };
@@ -30,6 +31,8 @@ export interface FormKind {
   filesMax: number;
   /** The content of its files, which decides what is measured. */
   of: 'sound' | 'images';
+  /** The body may also be JSON, which `Front.translate` reads. Absent: no. */
+  orJson?: true;
 }
 
 export interface Front {
@@ -87,6 +90,8 @@ export interface Translated {
   units?: Units;
   /** Units that it may use without a known most; absent: none. */
   unbounded?: Unbounded;
+  /** Files that are sent in a form, although the request came as JSON; absent: none. */
+  files?: readonly SentFile[];
 }
 
 /** Translates the answer to one request. Small, because a stream may last much longer than its request is kept. */

@@ -1,7 +1,7 @@
 // Fronts of OpenAI's form whose requests are no messages: the request travels within a message without output, and the answer is
 // not translated.
 
-import type { JsonObject, MeasuredForm, Protocol, Unbounded, Units } from '../wire/wire.ts';
+import type { JsonObject, MeasuredForm, Protocol, SentFile, Unbounded, Units } from '../wire/wire.ts';
 import type { AnswerTranslator, FormKind, Front } from './front.ts';
 import { openAiError } from './openai-error.ts';
 
@@ -13,8 +13,8 @@ interface OtherUse {
   forms?: ReadonlyMap<string, FormKind>;
   /** The fields that are read, and first parts of the path of an error. */
   fields: ReadonlySet<string>;
-  /** Throws invalid_request. Absent: no path takes JSON. */
-  convert?(body: JsonObject): Converted;
+  /** `form`: that which the path takes in place of JSON; null: none. Throws invalid_request. Absent: no path takes JSON. */
+  convert?(body: JsonObject, form: FormKind | null): Converted;
   /** Throws invalid_request. Absent: no path takes a form. */
   convertForm?(form: MeasuredForm, kind: FormKind): Converted;
 }
@@ -23,6 +23,7 @@ interface Converted {
   message: JsonObject;
   units?: Units;
   unbounded?: Unbounded;
+  files?: readonly SentFile[];
   /** The content type of a whole answer; absent: JSON. */
   contentType?: string;
 }
@@ -46,7 +47,10 @@ export function frontOfUse({
       return paths.includes(path) ? { asks: 'message' } : null;
     },
     weigh: () => {},
-    translate: (body) => ({ ...convert(body), native: null, answer: UNTRANSLATED }),
+    translate(body, { operation }) {
+      const form = operation.asks === 'message' ? (operation.form ?? null) : null;
+      return { ...convert(body, form), native: null, answer: UNTRANSLATED };
+    },
     ...(convertForm !== undefined && {
       translateForm(form: MeasuredForm, kind: FormKind) {
         const { contentType, ...converted } = convertForm(form, kind);

@@ -56,7 +56,7 @@ export async function translateForm(front: Front, form: MeasuredForm, kind: Form
 
 async function requestOf(
   front: Front,
-  { message, native, answer, units, unbounded }: Translated,
+  { message, native, answer, units, unbounded, files }: Translated,
   named: ReturnType<typeof readNamed>,
 ): Promise<TranslatedBody> {
   try {
@@ -64,6 +64,7 @@ async function requestOf(
     if (named !== null) request.named = named;
     if (units !== undefined) request.units = units;
     if (unbounded !== undefined) request.unbounded = unbounded;
+    if (files !== undefined) request.form = { fields: [], files, keepUntil: () => {} };
     return { request, answer };
   } catch (thrown) {
     throw thrown instanceof TurnpikeError ? withClientPaths(thrown, answer.origins) : thrown;

@@ -188,7 +188,7 @@ async function readMessage(
   const { offer, terms } = resolveOffer(gateway, catalog, caller, asked, clientRequest); // 6
   const reach = isFetched ? reachOf(catalog, offer) : 'off';
   const request =
-    reach === 'off'
+    reach === 'off' && asked.form === undefined
       ? asked
       : await inlineAddresses(gateway, caller, clientRequest, asked, reach, settings.bodyBytesMax); // 6
   const { name: model } = offer.model;

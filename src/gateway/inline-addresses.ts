@@ -7,6 +7,7 @@ import type { Catalog, Offer } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
+  fileInMemory,
   findBlock,
   isJsonObject,
   type JsonObject,
@@ -19,6 +20,7 @@ import {
   PDF,
   parseExactly,
   pauseAfter,
+  type SentFile,
   scanJson,
   textOf,
 } from '../wire/wire.ts';
@@ -58,30 +60,21 @@ export async function inlineAddresses(
   reach: Reach,
   bytesMax: number,
 ): Promise<MessageRequest> {
-  if (reach === 'off' || lookup === undefined || findBlock(request.body, isAtAddress) === null) return request;
-  const options = fetchOptions(lookup, reach === 'any');
   const signal = AbortSignal.any([clientRequest.signal, AbortSignal.timeout(bounds.fetchedFilesMsMax)]);
+  const options = reach === 'off' || lookup === undefined ? null : fetchOptions(lookup, reach === 'any');
+  let bytes = request.bytes;
+  const grow = (added: number, path: string) => {
+    bytes += added;
+    if (bytes > bytesMax)
+      throw new TurnpikeError('body_too_large', `${path}: with its files, the request exceeds ${bytesMax} bytes.`);
+    clientRequest.growBody(added, topOf(caller));
+  };
+  const { form } = request;
+  if (form !== undefined)
+    return { ...request, form: { ...form, files: await fetchSent(form.files, options, signal, grow) } };
+  if (options === null || findBlock(request.body, isAtAddress) === null) return request;
   const message = parseExactly(request.text) as JsonObject;
-  const blocks = gather(message);
-  const contents = new Map<string, Content>();
-  let { bytes } = request;
-  for (const block of blocks) {
-    const { url } = objectOf(block['source']);
-    const refuse = (why: string, code: 'invalid_request' | 'body_too_large' = 'invalid_request') => {
-      const path = findBlock(message, (one) => one === block);
-      return new TurnpikeError(code, `${path}.source.url: ${why}`);
-    };
-    if (blocks.length > bounds.fetchedFilesMax) throw refuse(`at most ${bounds.fetchedFilesMax} addresses are fetched`);
-    const key = hrefOf(url);
-    const fetched = contents.get(key) ?? (await fetchContent(key, options, signal));
-    if ('error' in fetched) throw refuse(`the address cannot be fetched: ${fetched.error}`);
-    contents.set(key, fetched);
-    bytes += fetched.base64.length;
-    if (bytes > bytesMax) throw refuse(`with its files, the request exceeds ${bytesMax} bytes`, 'body_too_large');
-    clientRequest.growBody(fetched.base64.length, topOf(caller));
-    const fault = putSource(block, fetched);
-    if (fault !== null) throw refuse(fault);
-  }
+  const contents = await fetchBlocks(message, options, signal, grow);
   const native = request.native === null ? null : await inlineNative(request.native, contents);
   const { named, units, unbounded, hasSound } = request;
   return {
@@ -91,6 +84,60 @@ export async function inlineAddresses(
     ...(unbounded !== undefined && { unbounded }),
     ...(hasSound !== undefined && { hasSound }),
   };
+}
+
+/** Puts content into the blocks of the message, and returns it by address. */
+async function fetchBlocks(
+  message: JsonObject,
+  options: FetchOptions,
+  signal: AbortSignal,
+  grow: (bytes: number, path: string) => void,
+): Promise<ReadonlyMap<string, Content>> {
+  const contents = new Map<string, Content>();
+  const blocks = gather(message);
+  for (const block of blocks) {
+    const path = `${findBlock(message, (one) => one === block)}.source.url`;
+    if (blocks.length > bounds.fetchedFilesMax)
+      throw new TurnpikeError('invalid_request', `${path}: at most ${bounds.fetchedFilesMax} addresses are fetched`);
+    const key = hrefOf(objectOf(block['source'])['url']);
+    const fetched = contents.get(key) ?? (await fetchContent(key, options, signal));
+    if ('error' in fetched) throw cannotFetch(path, fetched.error);
+    contents.set(key, fetched);
+    grow(fetched.base64.length, path);
+    const fault = putSource(block, fetched);
+    if (fault !== null) throw new TurnpikeError('invalid_request', `${path}: ${fault}`);
+  }
+  return contents;
+}
+
+/** The files of an edit, with those at addresses. Rejects with invalid_request, feature_unavailable, body_too_large, overloaded. */
+async function fetchSent(
+  files: readonly SentFile[],
+  options: FetchOptions | null,
+  signal: AbortSignal,
+  grow: (bytes: number, path: string) => void,
+): Promise<SentFile[]> {
+  const sent: SentFile[] = [];
+  for (const { at, ...file } of files) {
+    if (at === undefined) {
+      sent.push(file);
+      continue;
+    }
+    const { url, path } = at;
+    const words = 'addresses are not fetched for the provider of this model; send a data URL';
+    if (options === null) throw new TurnpikeError('feature_unavailable', `${path}: ${words}`);
+    const fetched = await fetchContent(url, options, signal);
+    if ('error' in fetched) throw cannotFetch(path, fetched.error);
+    if (!fetched.mediaType.startsWith('image/')) throw cannotFetch(path, 'it has no image');
+    grow(fetched.base64.length, path);
+    const { field, name } = file;
+    sent.push(fileInMemory({ field, name, mediaType: fetched.mediaType }, Buffer.from(fetched.base64, 'base64')));
+  }
+  return sent;
+}
+
+function cannotFetch(path: string, why: string): TurnpikeError {
+  return new TurnpikeError('invalid_request', `${path}: the address cannot be fetched: ${why}`);
 }
 
 function isAtAddress({ type, source }: JsonObject): boolean {

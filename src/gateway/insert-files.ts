@@ -9,6 +9,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  jsonObjects,
   objectOf,
   parseExactly,
   parseJson,
@@ -103,7 +104,17 @@ function findPlaces(body: JsonValue): Place[] {
     }
   };
   for (const name of ['messages', 'input', 'contents']) visit(objectOf(body)[name], name);
+  const { images, mask } = objectOf(body);
+  for (const [at, one] of jsonObjects(images).entries()) addReference(found, one, `images.${at}`);
+  if (isJsonObject(mask)) addReference(found, mask, 'mask');
   return found;
+}
+
+/** An image of an edit, as OpenAI's clients name it in JSON. */
+function addReference(found: Place[], part: JsonObject, path: string): void {
+  const id = textOf(part['file_id']);
+  if (parseFileId(id) === null) return;
+  found.push({ id, path: `${path}.file_id`, put: (file, content) => putUrl(part, 'image_url', file, content) });
 }
 
 function placeOf(part: JsonObject, path: string): Place | null {

@@ -176,7 +176,7 @@ export class OpenAttempt {
       sent.fetchFile = (url) =>
         fetchFile(url, options, AbortSignal.any([sent.signal, AbortSignal.timeout(bounds.fetchedFilesMsMax)]));
     }
-    if (use === 'messages') requireSound(sent, provider, this.admitted.plan);
+    if (use === 'messages') requireAble(sent, provider, this.admitted.plan);
     const reply = await (use === 'messages' ? provider.submit(sent) : sendFor(use, provider, sent));
     this.#upstreamRequestId = reply.upstreamRequestId;
     if ((reply.form === 'stream') === isStream) return reply;
@@ -378,14 +378,11 @@ function answerOf({ status, body }: DoneWork): Exchange {
   return async () => new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }
 
-/** Throws ProviderFault (rejected) for sound, in the request or asked for, at a provider that has none. */
-function requireSound(
-  { upstreamModel, protocol }: Attempt,
-  provider: Provider,
-  { sound, firstCase }: MessagePlan,
-): void {
+/** Throws ProviderFault (rejected) for what the provider cannot take: sound, in the request or asked for, and compaction. */
+function requireAble({ upstreamModel, protocol }: Attempt, provider: Provider, plan: MessagePlan): void {
+  const { sound, compacted, firstCase } = plan;
   const { speaks = false } = firstCase;
-  if (sound === null && !speaks) return;
+  if (sound === null && compacted === null && !speaks) return;
   const has = provider.sound?.(upstreamModel, protocol ?? null) ?? NO_SOUND;
   const refuse = (path: string, words: string) => {
     const facts = { status: 400, errorType: 'invalid_request_error', isUnsupported: true };
@@ -393,6 +390,8 @@ function requireSound(
   };
   if (sound !== null && !has.input) refuse(sound, 'takes no sound');
   if (speaks && !has.output) refuse('audio', 'does not answer in sound');
+  if (compacted !== null && provider.compacts?.(upstreamModel, protocol ?? null) !== true)
+    refuse(compacted, 'does not compact conversations');
 }
 
 const NO_SOUND = { input: false, output: false };

@@ -72,6 +72,8 @@ export interface MessagePlan {
   trancheTokens: number;
   /** The path of the first block of sound; null: none. */
   sound: string | null;
+  /** As in the features of the request. */
+  compacted: string | null;
   /** Whether the model may produce output that is not visible in the stream. */
   thinks: boolean;
   /** max_tokens must stay above this. */
@@ -160,6 +162,7 @@ export function planMessage(
     isCounted: input.isCounted && features.serverTools === 'none',
     trancheTokens: settings.outputTrancheTokens,
     sound: features.sound,
+    compacted: features.compacted,
     // A model that thinks by default, or may in the words of its server, is planned like one that was asked to think.
     thinks: thinks || thinksByDefault(offer, terms.providers) || mayAskToThink(request, terms),
     budgetTokens,

@@ -61,6 +61,7 @@ interface ApiMethods
       | 'abilities'
       | 'servesTier'
       | 'sound'
+      | 'compacts'
       | 'batches'
     >,
     Partial<Pick<Provider, 'countTokens' | 'uses'>> {
@@ -170,6 +171,7 @@ export function combinedProvider(kind: string, choose: Choose, probe: NonNullabl
     ignores: (attempt) => chosen(attempt).ignores?.(attempt) ?? [],
     keepsCacheLifetimes: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.keepsCacheLifetimes?.(upstreamModel, protocol) ?? false,
+    compacts: (upstreamModel, protocol) => known(upstreamModel, protocol)?.compacts?.(upstreamModel, protocol) ?? false,
     sound: (upstreamModel, protocol) =>
       known(upstreamModel, protocol)?.sound?.(upstreamModel, protocol) ?? { input: false, output: false },
     abilities: (upstreamModel, baseUrl) => known(upstreamModel)?.abilities?.(upstreamModel, baseUrl) ?? null,

@@ -201,6 +201,8 @@ export interface Provider {
   keepsCacheLifetimes?(upstreamModel: string, protocol: string | null): boolean;
   /** Whether the model may be sent sound, and asked for it; absent: no model of this kind may. */
   sound?(upstreamModel: string, protocol: string | null): { input: boolean; output: boolean };
+  /** Whether it compacts conversations of Responses, and takes compacted ones; absent: no. */
+  compacts?(upstreamModel: string, protocol: string | null): boolean;
   /** Whether it has this service tier for a model; absent: no model of this kind has another tier than the standard one. */
   servesTier?(tier: PricedTier, at: TierPlace): boolean;
   /** Sampling parameters and thinking of the request that the model does not get; absent: not known. */

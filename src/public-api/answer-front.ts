@@ -20,7 +20,7 @@ import { isJsonObject, type JsonObject, type JsonValue, pauseAfter } from '../wi
 import { type EncodedReply, encodeReply } from './encode-reply.ts';
 import type { Exchange } from './exchange.ts';
 import { measureFile, sentFile } from './measure-file.ts';
-import { requireForm, requireJson } from './require-type.ts';
+import { isJson, requireForm, requireJson } from './require-type.ts';
 
 /** May throw; `handlePublic` closes the exchange. */
 export async function answerFront(exchange: Exchange, front: Front, operation: Operation): Promise<EncodedReply> {
@@ -89,7 +89,8 @@ interface Reading {
 
 /** The gateway reads the body of an authenticated request as a message. */
 function readAs(exchange: Exchange, front: Front, operation: Operation): Reading {
-  const kind = operation.asks === 'message' ? (operation.form ?? null) : null;
+  const form = operation.asks === 'message' ? (operation.form ?? null) : null;
+  const kind = form?.orJson && isJson(exchange.headers) ? null : form;
   const { query, headers, requestId, receivedAtMs, dependencies } = exchange;
   const take = ({ request, answer }: TranslatedBody) => {
     reading.answer = answer;

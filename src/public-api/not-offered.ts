@@ -86,7 +86,6 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     paths: ['/v1/conversations', '/v1/chat/completions/{id}'],
     instead: STORED,
   },
-  { feature: 'Compaction is', vendor: 'openai', paths: ['/v1/responses/compact'], instead: STORED },
   { feature: 'Stored responses are', vendor: 'openai', paths: ['/v1/responses/{id}'], instead: STORED },
   { feature: 'Edits are', vendor: 'openai', paths: ['/v1/edits'], instead: 'use /v1/chat/completions' },
   { feature: 'Engines are', vendor: 'openai', paths: ['/v1/engines'], instead: 'name the model in the request' },

@@ -62,6 +62,8 @@ export interface NativeBody {
   members: Map<string, MemberSpan>;
   /** Headers of the protocol that go with the body; absent: none. */
   headers?: Readonly<Record<string, string>>;
+  /** The conversation is to be compacted instead of answered, which only providers of the protocol can. Absent: answered. */
+  isCompaction?: true;
 }
 
 /**

@@ -74,6 +74,8 @@ export interface RequestFeatures {
   sound: string | null;
   /** The answer is spoken. */
   speaks: boolean;
+  /** The path of a part that only a provider of Responses compacted and can read, or "model" of a request to compact; null: none. */
+  compacted: string | null;
   cacheControl: 'none' | '5m' | '1h';
 }
 
@@ -113,7 +115,7 @@ const TOOL_TYPE_CHARACTERS_MAX = 64;
 
 /** `betas` is the client's beta header, values joined by commas; null without one. */
 export function readFeatures(
-  request: Pick<MessageRequest, 'body'> & Partial<Pick<MessageRequest, 'protocol'>>,
+  request: Pick<MessageRequest, 'body'> & Partial<Pick<MessageRequest, 'protocol' | 'native'>>,
   betas: string | null,
 ): RequestFeatures {
   const { body } = request;
@@ -129,6 +131,7 @@ export function readFeatures(
     hasTools: Array.isArray(body['tools']) && body['tools'].length > 0,
     sound: null,
     speaks: request.protocol === 'chat-completions' && isJsonObject(body['audio']),
+    compacted: request.native?.isCompaction ? 'model' : null,
     cacheControl: 'none',
   };
   noteCacheControl(found, body);
@@ -137,6 +140,7 @@ export function readFeatures(
   if (Array.isArray(tools)) for (const tool of tools) if (isJsonObject(tool)) noteTool(found, types, tool);
   let hasStoredBlock = false;
   let hasSound = false;
+  let isCompacted = false; // Messages has such blocks of its own
   findBlock(body, (block) => {
     noteCacheControl(found, block);
     if (block['type'] === 'tool_addition') {
@@ -146,9 +150,11 @@ export function readFeatures(
     }
     hasStoredBlock ||= storedPart(block) !== null;
     hasSound ||= isSound(block);
+    isCompacted ||= block['type'] === 'compaction' && request.protocol === 'responses';
     return false;
   });
   if (hasSound) found.sound = findBlock(body, isSound);
+  if (isCompacted) found.compacted ??= findBlock(body, ({ type }) => type === 'compaction');
   found.notOffered ??= refusedTool(types, tools);
   if (hasStoredBlock) found.storedObject ??= storedBlockPath(body);
   return found;

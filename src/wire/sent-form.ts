@@ -15,10 +15,23 @@ export interface SentFile {
   readonly bytes: number;
   /** The content, as often as it is called. */
   read(): AsyncIterable<Uint8Array>;
+  /** Its content is still to be fetched from a web address, which stands at `path`. Absent: it is there. */
+  readonly at?: { readonly url: string; readonly path: string };
+}
+
+/** A file that is in memory. */
+export function fileInMemory(about: Pick<SentFile, 'field' | 'name' | 'mediaType'>, content: Uint8Array): SentFile {
+  return {
+    ...about,
+    bytes: content.byteLength,
+    async *read() {
+      yield content;
+    },
+  };
 }
 
 /** A file as fronts see it. */
-export interface MeasuredFile extends Omit<SentFile, 'read'> {
+export interface MeasuredFile extends Omit<SentFile, 'read' | 'at'> {
   /** In hexadecimal digits. */
   readonly sha256: string;
   /** The length of sound; null: it cannot be told. */

@@ -61,7 +61,14 @@ export { type DeltaKind, encodePiece, PlainDeltas, type StreamPiece } from './pl
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
 export { readLines } from './read-lines.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
-export type { FormField, MeasuredFile, MeasuredForm, SentFile, SentForm } from './sent-form.ts';
+export {
+  type FormField,
+  fileInMemory,
+  type MeasuredFile,
+  type MeasuredForm,
+  type SentFile,
+  type SentForm,
+} from './sent-form.ts';
 export { EventStreamParser, EventTooLong, type ServerSentEvent } from './server-sent-events.ts';
 export {
   dearerTier,

@@ -1,17 +1,24 @@
 // Generation and edits of images in OpenAI's format.
 
+import { createHash } from 'node:crypto';
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
+import { readDataUrl } from '../../protocols/data-url.ts';
+import { requireObject } from '../../protocols/placed.ts';
 import {
+  fileInMemory,
   type JsonObject,
   type JsonValue,
   type MeasuredForm,
+  requireList,
   requireText,
+  type SentFile,
   type Unbounded,
   type Units,
   unitsOf,
   wrongField,
 } from '../../wire/wire.ts';
+import { storedFile } from '../convert-media.ts';
 import { fieldsAsJson, fingerprint, plainName } from '../form-fields.ts';
 import { frontOfUse } from '../other-use.ts';
 import { imageTokensMost, PARTIAL_IMAGE_TOKENS } from './image-tokens.ts';
@@ -43,16 +50,18 @@ const SENT: Readonly<Record<string, (value: JsonValue, path: string) => void>> =
 };
 /** The fields that are read, and first parts of the path of an error. */
 export const FIELDS: ReadonlySet<string> = new Set([
-  ...['body', 'image', 'markup', 'mask', 'model', 'n', 'prompt', 'user'],
+  ...['body', 'image', 'images', 'markup', 'mask', 'model', 'n', 'prompt', 'user'],
   ...Object.keys(SENT),
 ]);
 
 export const images = frontOfUse({
   protocol: 'images',
   paths: ['/v1/images/generations'],
-  forms: new Map([['/v1/images/edits', { name: 'edits', filesMax: bounds.editedImagesMax + 2, of: 'images' }]]),
+  forms: new Map([
+    ['/v1/images/edits', { name: 'edits', filesMax: bounds.editedImagesMax + 2, of: 'images', orJson: true }],
+  ]),
   fields: FIELDS,
-  convert: (body) => convertRequest(body, null),
+  convert: (body, form) => (form === null ? convertRequest(body, null) : convertEdit(body)),
   convertForm: (form) => convertRequest(fieldsAsJson(form, KINDS), form),
 });
 
@@ -90,6 +99,43 @@ function convertRequest(
     ...unitsMost(count, sent, form),
   };
 }
+
+/** An edit in JSON: its images are sent in a form, as those of other clients are. */
+function convertEdit(body: JsonObject): ReturnType<typeof convertRequest> & { files: readonly SentFile[] } {
+  const { images: given, mask = null, ...fields } = body;
+  const list = requireList(given, 'images');
+  if (list.length === 0) throw wrongField('images', 'Field required');
+  if (list.length > bounds.editedImagesMax)
+    throw wrongField('images', `List should have at most ${bounds.editedImagesMax} items`);
+  const field = list.length === 1 ? 'image' : 'image[]';
+  const files = list.map((one, index) => readReference(one, `images.${index}`, field));
+  if (mask !== null) files.push(readReference(mask, 'mask', 'mask'));
+  const said = Object.entries(fields).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
+  const measured = files.map(({ file: { read: _, at: __, ...file }, sha256 }) => ({ ...file, sha256, seconds: null }));
+  return { ...convertRequest(fields, { fields: said, files: measured }), files: files.map(({ file }) => file) };
+}
+
+/** https://developers.openai.com/api/reference/resources/images (30 November 2026). */
+function readReference(value: JsonValue, path: string, field: string): { file: SentFile; sha256: string } {
+  const { image_url: url = null, file_id: id = null } = requireObject(value, path);
+  if (url === null && id !== null) throw storedFile(`${path}.file_id`);
+  const place = `${path}.image_url`;
+  const given = requireText(url ?? undefined, place);
+  const sha256 = createHash('sha256').update(given).digest('hex');
+  const about = { field, name: `${path.replace('.', '-')}.png` };
+  if (/^https?:\/\//i.test(given))
+    return { file: { ...fileInMemory({ ...about, mediaType: '' }, UNKNOWN), at: { url: given, path: place } }, sha256 };
+  const inside = readDataUrl(given);
+  const content = Buffer.from(inside?.base64 ?? '', 'base64');
+  if (inside === null || content.length === 0)
+    throw wrongField(place, 'Input should be an http(s) URL or a base64 data URL');
+  if (content.length > bounds.imageFileBytesMax)
+    throw wrongField(place, `must have at most ${bounds.imageFileBytesMax} bytes`);
+  return { file: fileInMemory({ ...about, mediaType: inside.mediaType }, content), sha256 };
+}
+
+/** The content of a file until it is fetched. */
+const UNKNOWN = Buffer.from('?');
 
 function checkFiles({ files }: MeasuredForm): void {
   const named = files.map(({ field }) => plainName(field));

@@ -79,6 +79,10 @@ function convertAssistantItem({ item, type, path }: InputItem, calls: Calls, nam
       const block = openThinking(item);
       return block === null ? [] : [{ block, path }];
     }
+    case 'compaction': {
+      const encrypted_content = requireText(item['encrypted_content'], `${path}.encrypted_content`);
+      return [{ block: { type: 'compaction', encrypted_content }, path }];
+    }
     case 'function_call':
       return [callBlock(item, path, calls.ids, readCalled(item, path, inNamespace))];
     case 'custom_tool_call':

@@ -134,6 +134,7 @@ const ITEM = byType(
     function_call_output: OUTPUT,
     custom_tool_call_output: OUTPUT,
     tool_search_output: members({ ...names('type id call_id execution status'), tools: list(TOOL) }),
+    compaction: members(names('type id encrypted_content')),
     additional_tools: members({ ...names('type id role'), tools: list(TOOL) }),
     configuration_update: members({ type: same, reasoning: members(names('context effort generate_summary summary')) }),
   },
@@ -161,13 +162,35 @@ const REQUEST: Readonly<Record<string, Clean>> = {
  * `body` was translated before, which refuses what must not be passed on and would be missed. null: the conversation has
  * messages of another protocol, so that every provider gets the translation.
  */
-export function nativeBody(body: JsonObject, { text, members, headers }: Asked): NativeBody | null {
+export function nativeBody(body: JsonObject, asked: Asked): NativeBody | null {
+  return cleanBody(body, asked, REQUEST);
+}
+
+/** The fields of a compaction, by https://developers.openai.com/api/reference/resources/responses, and as Codex sends them (30 November 2026). */
+const COMPACTION: readonly string[] = [
+  ...['model', 'input', 'instructions', 'prompt_cache_key', 'service_tier'],
+  ...['tools', 'parallel_tool_calls', 'reasoning', 'text'],
+];
+
+/** As `nativeBody`, to be compacted. */
+export function compactedBody(body: JsonObject, asked: Asked): NativeBody | null {
+  const kept = Object.fromEntries(Object.entries(REQUEST).filter(([name]) => COMPACTION.includes(name)));
+  const native = cleanBody(body, asked, kept);
+  return native && { ...native, isCompaction: true };
+}
+
+function cleanBody(
+  body: JsonObject,
+  { text, members, headers }: Asked,
+  request: Readonly<Record<string, Clean>>,
+): NativeBody | null {
   if (jsonObjects(body['input']).some(isForeign)) return null;
   const own = headersOf(headers);
   const changes: Record<string, JsonValue | undefined> = {};
-  for (const [name, value] of Object.entries(body)) {
-    const cleaned = Object.hasOwn(REQUEST, name) ? REQUEST[name]?.(value) : undefined;
-    if (cleaned !== value) changes[name] = cleaned;
+  for (const name of members.keys()) {
+    const value = body[name];
+    const cleaned = value !== undefined && Object.hasOwn(request, name) ? request[name]?.(value) : undefined;
+    if (cleaned === undefined || cleaned !== value) changes[name] = cleaned;
   }
   if (Object.keys(changes).length === 0) return { kind: KIND, text, members, ...own };
   const rewritten = rewriteRequest({ text, members }, changes);

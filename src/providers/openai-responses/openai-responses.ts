@@ -14,8 +14,9 @@ import { NO_REASONING, reasoningOf, thinksByDefault } from '../models.ts';
 import { requestModeration } from '../moderations.ts';
 import { readModelPage } from '../offered-models.ts';
 import { fileBatches } from '../openai/openai.ts';
+import { otherReply } from '../other-reply.ts';
 import { parseLeniently, parseObject, readObject, readUpstreamRequestId } from '../parse-json.ts';
-import type { Attempt, Provider, ProviderReply } from '../provider.ts';
+import { type Attempt, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import { type EventConverter, endedEarly } from '../pull-stream.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
 import { requestSpeech } from '../speech.ts';
@@ -54,10 +55,11 @@ export function responsesProvider(kind: string, isAzure: IsAzure = isAzureHost):
     ignores: ({ request: { body } }) => UNKNOWN.filter((name) => (body[name] ?? null) !== null),
     abilities: openAiAbilities,
     servesTier: (tier, { baseUrl }) => tier in tiersAt(baseUrl, isAzure),
+    compacts: () => true,
 
     async send(attempt) {
-      const url = api.url(attempt.provider, '/responses');
       const own = ownBody(attempt);
+      const url = api.url(attempt.provider, own?.isCompaction ? '/responses/compact' : '/responses');
       if (own === null) return await sendMessage(api, attempt, url, isAzure);
       return await sendOwn(api, attempt, url, { own, tier: tierAt(attempt, isAzure) });
     },
@@ -101,9 +103,12 @@ const COUNTED: readonly string[] = [
   ...['text', 'reasoning', 'truncation'],
 ];
 
+const SEALED_CHARACTERS_PER_TOKEN = 4;
+
 async function read(response: Response, attempt: Attempt): Promise<ProviderReply> {
   const { request, requestId, provider, signal, upstreamModel } = attempt;
-  const isOwn = ownBody(attempt) !== null;
+  const own = ownBody(attempt);
+  const isOwn = own !== null;
   const terms: AnswerTerms = {
     messageId: messageIdOf(requestId),
     model: upstreamModel,
@@ -118,6 +123,20 @@ async function read(response: Response, attempt: Attempt): Promise<ProviderReply
       ...makeUsage(readCounts(objectOf(usage), RESPONSES_COUNTS)),
       ...tierMembers(tier),
     }));
+  if (own?.isCompaction) {
+    const { value, text, upstreamRequestId } = await readObjectOf(response);
+    if (!Array.isArray(value['output']))
+      throw new ProviderFault('failed', 'the provider sent no compacted conversation', { upstreamRequestId });
+    const usage = makeUsage(readCounts(objectOf(value['usage']), RESPONSES_COUNTS));
+    // The answer has the output, sealed in base64.
+    const written = { output_tokens: Math.ceil(text.length / SEALED_CHARACTERS_PER_TOKEN) };
+    return otherReply(
+      attempt,
+      text,
+      { ...written, ...usage, ...tierMembers(value['service_tier']) },
+      upstreamRequestId,
+    );
+  }
   if (isOwn && !request.stream) {
     const { value, text, upstreamRequestId } = await readObjectOf(response);
     return { form: 'message', ...keepAnswer(text, convertAnswer(value, terms)), upstreamRequestId };

@@ -26,6 +26,7 @@ export function convertOwnBody(
 ): string {
   const { upstreamModel, maxTokens, request, extra } = attempt;
   if (maxTokens < 1) refuseField('max_tokens', 'the provider of this model requires at least 1');
+  if (own.isCompaction) return rewriteRequest(own, { ...changes, model: upstreamModel });
   return rewriteRequest(own, {
     ...extra,
     ...changes,

@@ -220,6 +220,93 @@ test.each<[string, Json, string | null]>([
   await expectMoney(world, caller, [{ units: { images: 1 }, cost: '0.04' }]);
 });
 
+const edits = (caller: Caller, model: string, members: Json) =>
+  post(caller, '/v1/images/edits', { model, prompt: 'a dot', ...members });
+const sentForm = async () => {
+  const { bytes, headers } = upstream.requests.at(-1) ?? {};
+  const form = await new Response(new Uint8Array(bytes ?? []), { headers: headers ?? {} }).formData();
+  const read = async (value: string | File) =>
+    typeof value === 'string' ? value : [value.type, Buffer.from(await value.arrayBuffer()).toString('base64')];
+  return Promise.all([...form].map(async ([name, value]) => [name, await read(value)]));
+};
+const DRAWN = answers({ created: 1, data: [{ b64_json: PNG }] });
+
+test('an edit in JSON is sent as a form, with images from data URLs, files and addresses', async () => {
+  const caller = await world.makeKey();
+  const form = new FormData();
+  form.append('purpose', 'vision');
+  form.append('file', new File([Buffer.from(PNG, 'base64')], 'dot.png', { type: 'image/png' }));
+  const uploaded = await fetch(`${world.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller.secret}` },
+    body: form,
+  });
+  const { id } = (await uploaded.json()) as { id: string };
+  upstream.play(DRAWN);
+  const images = [{ image_url: PIXEL }, { file_id: id }, { image_url: at('/pixel.png') }];
+  const response = await edits(caller, 'any-painter', { images, mask: { image_url: PIXEL }, n: 1, quality: 'high' });
+  expect(await response.json()).toEqual({ created: 1, data: [{ b64_json: PNG }] });
+  expect(upstream.requests.at(-1)?.path).toBe('/v1/images/edits');
+  const file = ['image/png', PNG];
+  expect(await sentForm()).toEqual([
+    ['model', 'any-painter'],
+    ['prompt', 'a dot'],
+    ['n', '1'],
+    ['quality', 'high'],
+    ['image[]', file],
+    ['image[]', file],
+    ['image[]', file],
+    ['mask', file],
+  ]);
+  await expectMoney(world, caller, [{ endpoint: 'images', units: { images: 1 }, cost: '0.04' }]);
+});
+
+test('a retry of an edit in JSON gets the stored answer, and one with another image is another request', async () => {
+  const caller = await world.makeKey();
+  upstream.play(DRAWN);
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const ask = (url: string) =>
+    post(caller, '/v1/images/edits', { model: 'painter', prompt: 'a dot', images: [{ image_url: url }] }, headers);
+  expect((await ask(PIXEL)).status).toBe(200);
+  expect((await ask(PIXEL)).status).toBe(200);
+  await expectError(chatCompletions, await ask(PIXEL.replace('png', 'webp')), 'idempotency_mismatch');
+  await expectMoney(world, caller, [{ cost: '0.04' }]);
+});
+
+test.each<[string, Json, string, 'invalid_request' | 'feature_unavailable']>([
+  ['no images', {}, 'images', 'invalid_request'],
+  ['an empty list', { images: [] }, 'images', 'invalid_request'],
+  [
+    'seventeen images',
+    { images: Array.from({ length: 17 }, () => ({ image_url: PIXEL })) },
+    'images',
+    'invalid_request',
+  ],
+  ['an image without content', { images: [{}] }, 'images.0.image_url', 'invalid_request'],
+  ['an image that is none', { images: [{ image_url: 'dot.png' }] }, 'images.0.image_url', 'invalid_request'],
+  ['a file of a provider', { images: [{ file_id: 'file-abc' }] }, 'images.0.file_id', 'feature_unavailable'],
+  [
+    'an address that is not fetched',
+    { images: [{ image_url: at('/pixel.png') }] },
+    'images.0.image_url',
+    'feature_unavailable',
+  ],
+])('an edit in JSON with %s is refused by the path of its field', async (_, members, path, code) => {
+  const caller = await world.makeKey();
+  await expectError(chatCompletions, await edits(caller, 'painter', members), code, path);
+  await expectNoTrace(world, caller);
+});
+
+test('an address of an edit without an image is refused', async () => {
+  const caller = await world.makeKey();
+  const response = await edits(caller, 'any-painter', {
+    images: [{ image_url: PIXEL }],
+    mask: { image_url: at('/terms.txt') },
+  });
+  await expectError(chatCompletions, response, 'invalid_request', 'mask.image_url');
+  await expectNoTrace(world, caller);
+});
+
 test('a file is bounded in bytes, each redirect is checked, and a name is resolved once', async () => {
   const limits = { isPrivateAllowed: true, isPlainAllowed: true, bytesMax: 100, redirectsMax: 1 };
   const names: string[] = [];

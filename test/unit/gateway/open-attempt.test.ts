@@ -42,7 +42,14 @@ function open({ provider = {}, kind = 'anthropic', isStream = false, cacheWrites
     caller: { account: { id: 1 } },
     catalog: { settings: { upstreamConnectSeconds: 1, hiddenFromAccounts: [] } },
     offer: { model: { name: 'm' } },
-    plan: { sound: null, thinks: false, firstCase: { cacheWrites }, inputEstimate: 5, measure: { textBytes: 1 } },
+    plan: {
+      sound: null,
+      compacted: null,
+      thinks: false,
+      firstCase: { cacheWrites },
+      inputEstimate: 5,
+      measure: { textBytes: 1 },
+    },
     isStream,
     maxTokens: 10,
   } as unknown as AdmittedRequest;

@@ -30,6 +30,7 @@ test('a plain request has no special features', () => {
     hasTools: false,
     sound: null,
     speaks: false,
+    compacted: null,
     cacheControl: 'none',
   });
 });

@@ -20,8 +20,12 @@ import {
 
 const speaker = await startScriptedUpstream(scripts.json('{}'));
 const world = await sharedWorld({
-  providers: { speaker: { kind: 'openai', base_url: speaker.url, api_key: 'k', private_network: true } },
+  providers: {
+    speaker: { kind: 'openai', base_url: speaker.url, api_key: 'k', private_network: true },
+    compactor: { kind: 'openai-responses', base_url: speaker.url, api_key: 'k', private_network: true },
+  },
   models: {
+    'gpt-6-sol': { price: { input: '2', output: '10' }, max_output_tokens: 1_000, routes: [{ provider: 'compactor' }] },
     'gpt-audio': {
       price: { input: '2.5', output: '10', units: { audio_input: '32', audio_output: '64' } },
       routes: [{ provider: 'speaker' }],
@@ -467,6 +471,22 @@ test('sends sound in a conversation, and gets a spoken answer, whole and in a st
     cost: String((15 * 2.5 + 30 * 32 + 12 * 10 + 48 * 64) / 1e6),
   };
   await expectMoney(world, caller, [record, record, { endpoint: 'speech' }]);
+});
+
+test('compacts a conversation, and edits an image that it sends in JSON', async () => {
+  const caller = await world.makeKey();
+  const client = clientOf(caller.secret);
+  const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'c2VhbGVk' }];
+  const usage = { input_tokens: 12, output_tokens: 5, total_tokens: 17 };
+  speaker.play(scripts.json(JSON.stringify({ id: 'resp_1', object: 'response.compaction', output, usage })));
+  const compacted = await client.responses.compact({ model: 'gpt-6-sol', input: 'Good morning!' });
+  expect(compacted.output).toEqual(output as typeof compacted.output);
+  const pixel = { image_url: `data:image/png;base64,${Buffer.from('picture').toString('base64')}` };
+  const edited = await client.post<{ data: { b64_json: string }[] }>('/images/edits', {
+    body: { model: 'sandbox-image', prompt: 'in blue', size: '64x64', images: [pixel] },
+  });
+  expect(Buffer.from(edited.data[0]?.b64_json ?? '', 'base64').toString('latin1')).toStartWith('\x89PNG');
+  await expectMoney(world, caller, [{ endpoint: 'images' }, { cost: String((12 * 2 + 5 * 10) / 1e6) }]);
 });
 
 const spoken = { model: 'sandbox-speech', voice: 'alloy', input: 'Good morning!' } as const;

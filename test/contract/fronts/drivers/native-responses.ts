@@ -76,7 +76,7 @@ const REFUSED: NativeDriver['refused'] = [
   ['tool_choice.type', { tool_choice: { type: 'file_search' } }],
   ['input.1.id', say({ type: 'item_reference', id: 'msg_1' })],
   ['input.1.type', say({ id: 'msg_1' })],
-  ['input.1.type', say({ type: 'compaction', encrypted_content: 'x' })],
+  ['input.1.type', say({ type: 'compaction_trigger' })],
   ['input.1.type', say({ type: 'mcp_call', id: 'x' })],
   ['input.0.content.0.file_id', user({ ...image, file_id: 'file-1' })],
   ['input.0.content.0.file_id', user({ type: 'input_file', file_id: 'file-1' })],
