@@ -165,4 +165,31 @@ const ofRights = [
   ),
 ];
 
-export const companyHoles: readonly Hole[] = [...ofLedger, ...ofKeys, ...ofRights];
+const ofBatches = [
+  ...holesIn(
+    'src/public-api/batch-routes.ts',
+    [
+      [
+        'batches-of-others',
+        'a batch is found by the key that made it alone',
+        'batch === null || batch.keyId !== key.id || batch.form !== form',
+        'batch === null || batch.form !== form || key.id === 0',
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/batches/run-batches.ts',
+    [
+      [
+        'reserves-kept',
+        'a batch gives back its reserves when it ends',
+        'await store.endBatch(ended, batch.status, returns);',
+        'await store.endBatch(ended, batch.status, returns.slice(1));',
+      ],
+    ],
+    'company',
+  ),
+];
+
+export const companyHoles: readonly Hole[] = [...ofLedger, ...ofKeys, ...ofRights, ...ofBatches];
