@@ -72,6 +72,7 @@ export const queryValues: Record<string, Values> = {
   kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
   'GET /api/v1/payments?kind': () => [plain('checkout'), plain('subscription', nothing), wrong('usage')],
   status: () => [plain('pending'), plain('refunded', nothing), wrong('revoked')],
+  'GET /api/v1/batches?status': () => [plain('running'), plain('ended', nothing), wrong('all')],
   'GET /api/v1/incidents?status': () => [plain('open'), plain('ended'), wrong('all')],
   // Entries of an account: a message of another account has no entries, like one that does not exist.
   request: (world) => [
