@@ -75,6 +75,8 @@ export interface BatchPart {
   createdAtMs: number;
   /** Has all requests of the batch, and is no file of the client, who may delete it: without its request, an answer could not be billed. */
   requestsFileId: number;
+  /** Its id was found by its time and size only, because the provider's batches have no names: it is perhaps another's. */
+  isGuessed?: boolean;
 }
 
 export interface BegunMessage {
@@ -109,8 +111,9 @@ export interface BatchStore {
   listDone(page: { batchId: number; after: number; limit: number }): Promise<number[]>;
   /** In their order. */
   listParts(batchId: number): Promise<BatchPart[]>;
-  /** Added, or changed. */
-  putPart(batchId: number, part: BatchPart): Promise<void>;
+  /** Rejects with Outpaced if another node has added one with this number. */
+  addPart(batchId: number, part: BatchPart): Promise<void>;
+  changePart(batchId: number, part: BatchPart): Promise<void>;
   /** The provider never had it. */
   removePart(batchId: number, part: number): Promise<void>;
   /** Together with the reserves. Resolves to the refusal of a reserve, and then there is no batch. */

@@ -29,10 +29,11 @@ export interface PartPlace {
 }
 
 type Target = Pick<BatchPart, 'provider' | 'credential'>;
+type Found = { ref: string } & Pick<BatchPart, 'isGuessed'>;
 type Answer = NonNullable<BatchResult['answer']>;
 
 export interface PartParts {
-  store: Pick<BatchStore, 'listParts' | 'putPart' | 'removePart'>;
+  store: Pick<BatchStore, 'listParts' | 'addPart' | 'changePart' | 'removePart'>;
   spool: Spool;
   nowMs(): number;
   /** Whether any provider has batches. */
@@ -53,8 +54,8 @@ export interface PartContext {
   isOver(): boolean;
   /** `fileId`: of a part; absent: the client's own. */
   requests(fileId?: number): AsyncGenerator<string>;
-  /** A file with the requests that stays until the batch has ended. */
-  keepRequests(): Promise<number>;
+  /** A file with the requests that stays until the batch has ended; null: the account has no room for one. */
+  keepRequests(): Promise<number | null>;
   /** Resolves when the answer is billed and stored, or is to be sent again by this service. */
   take(position: number, line: string, part: BatchPart, answer: Answer): Promise<void>;
 }
@@ -164,6 +165,7 @@ export class PartRunner {
     const target = { provider, upstreamModel, credential, url, betas };
     const number = (this.#known.at(-1)?.part ?? -1) + 1;
     const requestsFileId = this.#known[0]?.requestsFileId ?? (await this.#context.keepRequests());
+    if (requestsFileId === null) return;
     const times = { requests: places.length, createdAtMs: this.#parts.nowMs(), requestsFileId };
     const part: BatchPart = {
       part: number,
@@ -173,10 +175,10 @@ export class PartRunner {
       places: writePlaces(places),
       ...times,
     };
-    await this.#parts.store.putPart(id, part);
+    await this.#parts.store.addPart(id, part);
     this.#known.push(part);
-    const ref = await this.#create(place, part, { bytes: lines.bytes, read: () => lines.read() });
-    await this.#put({ ...part, status: ref === null ? 'ended' : 'running', ref });
+    const made = await this.#create(place, part, { bytes: lines.bytes, read: () => lines.read() });
+    await this.#put(made === null ? { ...part, status: 'ended' } : { ...part, status: 'running', ...made });
   }
 
   /** null: the provider does not take it, so this service sends the requests. */
@@ -184,13 +186,13 @@ export class PartRunner {
     place: PartPlace,
     part: BatchPart,
     lines: Parameters<ProviderBatches['create']>[1],
-  ): Promise<string | null> {
+  ): Promise<Found | null> {
     const { signal } = this.#context;
     const batch = this.#describe(place, part);
     for (let tries = 1; ; tries++) {
       try {
-        const made = tries === 1 ? null : await place.batches.find(batch, this.#refs(), signal);
-        return made ?? (await place.batches.create(batch, lines, signal));
+        const found = tries === 1 ? null : await this.#find(place, part);
+        return found ?? { ref: await place.batches.create(batch, lines, signal) };
       } catch (failure) {
         signal.throwIfAborted();
         const isRefused = failure instanceof ProviderFault && failure.status !== null && failure.status < 500;
@@ -207,15 +209,14 @@ export class PartRunner {
   /** False: the provider never had it, and it exists no more. */
   async #recover(part: BatchPart): Promise<boolean> {
     const place = this.#parts.placeOf(part);
-    const { signal } = this.#context;
-    let ref: string | null = null;
+    let found: Found | null = null;
     try {
-      ref = place && (await place.batches.find(this.#describe(place, part), this.#refs(), signal));
+      found = place && (await this.#find(place, part));
     } catch (failure) {
       if (!(failure instanceof ProviderFault) || !this.#isPastGrace()) throw failure;
     }
-    if (ref !== null) {
-      await this.#put({ ...part, status: 'running', ref });
+    if (found !== null) {
+      await this.#put({ ...part, status: 'running', ...found });
       return true;
     }
     await this.#parts.store.removePart(this.#context.batch().id, part.part);
@@ -223,12 +224,16 @@ export class PartRunner {
     return false;
   }
 
-  #refs(): string[] {
-    return this.#known.flatMap(({ ref }) => ref ?? []);
+  /** A batch of the provider whose creation may have been cut off. */
+  async #find(place: PartPlace, part: BatchPart): Promise<Found | null> {
+    const known = this.#known.flatMap(({ ref }) => ref ?? []);
+    const ref = await place.batches.find(this.#describe(place, part), known, this.#context.signal);
+    if (ref === null) return null;
+    return place.batches.hasNames ? { ref } : { ref, isGuessed: true };
   }
 
   async #put(part: BatchPart): Promise<void> {
-    await this.#parts.store.putPart(this.#context.batch().id, part);
+    await this.#parts.store.changePart(this.#context.batch().id, part);
     this.#known = this.#known.map((one) => (one.part === part.part ? part : one));
     if (part.status === 'running') this.#addOpen(part);
   }
@@ -237,8 +242,8 @@ export class PartRunner {
     for (const place of readPlaces(places)) this.#open.add(place);
   }
 
-  #describe({ endpoint }: PartPlace, { part, url, betas, requests }: BatchPart): ProviderBatch {
-    return { endpoint, url, betas, requests, name: `${nameOf(this.#context.batch())}-${part}` };
+  #describe({ endpoint }: PartPlace, { part, url, betas, requests, createdAtMs }: BatchPart): ProviderBatch {
+    return { endpoint, url, betas, requests, createdAtMs, name: `${nameOf(this.#context.batch())}-${part}` };
   }
 
   /** Resolves when all parts have ended. `isDone`: requests that have results. */
@@ -259,14 +264,14 @@ export class PartRunner {
         if (place === null || batch === null) throw new ProviderFault('not_found', 'the provider has been removed');
         const ref = part.ref ?? '';
         const isOver = this.#context.isOver();
-        if (isOver && !isCanceled) {
+        if (isOver && !isCanceled && part.isGuessed !== true) {
           isCanceled = true;
           await place.batches.cancel(batch, ref, signal).catch(ignoreFault); // it may have ended
         }
         if (await place.batches.isEnded(batch, ref, signal)) {
-          await this.#take(part, place.batches.results(batch, ref, signal), isDone);
+          const taken = await this.#take(part, place.batches.results(batch, ref, signal), isDone);
           await this.#put({ ...part, status: 'ended' });
-          await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
+          if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
           return;
         }
       } catch (failure) {
@@ -299,13 +304,14 @@ export class PartRunner {
     }
   }
 
-  /** Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file. */
+  /** Resolves to the number of answers. Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file. */
   async #take(
     part: BatchPart,
     results: AsyncGenerator<BatchResult>,
     isDone: (position: number) => boolean,
-  ): Promise<void> {
+  ): Promise<number> {
     const places = readPlaces(part.places);
+    const { size } = places;
     const files = new Map<number, SpooledFile>();
     try {
       for await (const { id, answer } of results) {
@@ -318,6 +324,7 @@ export class PartRunner {
       }
       for (const file of files.values()) await file.finish();
       await this.#takeInOrder(part, files, isDone);
+      return size - places.size;
     } finally {
       for (const file of files.values()) await file[Symbol.asyncDispose]();
     }

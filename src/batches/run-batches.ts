@@ -395,7 +395,7 @@ class BatchRun {
     this.#parts.onEnded(ended);
   }
 
-  async #keepRequests(): Promise<number> {
+  async #keepRequests(): Promise<number | null> {
     const { files, spool, nowMs } = this.#parts;
     const { form, inputFileId, accountId, companyId, keyId, createdAtMs } = this.#batch;
     const input = form === 'messages' ? null : await files.findOwn(inputFileId);
@@ -405,8 +405,12 @@ class BatchRun {
     await copy.finish();
     const owner = { accountId, companyId, keyId, onlyKeyId: keyId, name: input.name, mediaType: input.mediaType };
     const times = { nowMs: nowMs(), expiresAtMs: createdAtMs + bounds.batchInputLifeMs };
-    const made = await files.create({ ...owner, ...times, purpose: 'batch_requests', isResult: true }, copy);
-    return made.id;
+    try {
+      return (await files.create({ ...owner, ...times, purpose: 'batch_requests' }, copy)).id;
+    } catch (thrown) {
+      if (thrown instanceof TurnpikeError && thrown.code === 'file_quota_exceeded') return null;
+      throw thrown;
+    }
   }
 
   async #keepFile(

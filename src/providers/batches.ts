@@ -15,6 +15,8 @@ export interface ProviderBatch extends Pick<BatchedCall, 'url' | 'betas'> {
   /** Unique; the batch is found by it. Begins the ids of its requests. */
   name: string;
   requests: number;
+  /** Before its creation. */
+  createdAtMs: number;
 }
 
 /** Lines of JSON, one for each request, without a line end after the last. */
@@ -33,6 +35,8 @@ export interface BatchResult {
 export interface ProviderBatches {
   /** The most that one batch may have. */
   limits: { requests: number; bytes: number };
+  /** Whether a batch that is found is surely the one, by its name. */
+  hasNames: boolean;
   /** The line of a request; null: this call has no batches. */
   line(id: string, call: BatchedCall): string | null;
   /** Resolves to the provider's id of the batch. */

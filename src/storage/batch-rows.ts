@@ -28,8 +28,9 @@ export type BatchRow =
   | { table: 'batch_results'; batchId: number; result: ItemResult }
   /** All of a batch. */
   | { table: 'batch_results'; forgotten: number }
-  /** Added, or changed. */
-  | { table: 'batch_parts'; batchId: number; part: BatchPart }
+  /** Refused as Outpaced if there is one with its number. */
+  | { table: 'batch_parts'; batchId: number; added: BatchPart }
+  | { table: 'batch_parts'; batchId: number; changed: BatchPart }
   | { table: 'batch_parts'; batchId: number; removed: number }
   /** All of a batch. */
   | { table: 'batch_parts'; forgotten: number };
@@ -68,11 +69,15 @@ function partStatement(row: Extract<BatchRow, { table: 'batch_parts' }>): CoComm
   if ('forgotten' in row) return { text: 'DELETE FROM batch_parts WHERE batch_id = $1', values: [row.forgotten] };
   if ('removed' in row)
     return { text: 'DELETE FROM batch_parts WHERE batch_id = $1 AND part = $2', values: [row.batchId, row.removed] };
-  const { part, status, ...document } = row.part;
+  const { part, status, ...document } = 'added' in row ? row.added : row.changed;
+  const values = [row.batchId, part, status, JSON.stringify(document satisfies PartDocument)];
+  if ('changed' in row)
+    return { text: 'UPDATE batch_parts SET status = $3, document = $4 WHERE batch_id = $1 AND part = $2', values };
   return {
     text: `INSERT INTO batch_parts (batch_id, part, status, document) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (batch_id, part) DO UPDATE SET status = excluded.status, document = excluded.document`,
-    values: [row.batchId, part, status, JSON.stringify(document satisfies PartDocument)],
+      ON CONFLICT (batch_id, part) DO NOTHING`,
+    values,
+    race: 'another node has sent a part of the batch',
   };
 }
 
@@ -92,7 +97,7 @@ function documentOf(batch: Batch): string {
 
 type BatchWrites = Pick<
   BatchStore,
-  'createBatch' | 'addResults' | 'putPart' | 'removePart' | 'cancelBatch' | 'endBatch' | 'removeBatch'
+  'createBatch' | 'addResults' | 'addPart' | 'changePart' | 'removePart' | 'cancelBatch' | 'endBatch' | 'removeBatch'
 >;
 
 export function batchWrites(gate: LedgerGate): BatchWrites {
@@ -112,7 +117,8 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
         [],
         results.map((result) => ({ table: 'batch_results', batchId, result })),
       ),
-    putPart: (batchId, part) => submit(gate, [], [{ table: 'batch_parts', batchId, part }]),
+    addPart: (batchId, added) => submit(gate, [], [{ table: 'batch_parts', batchId, added }]),
+    changePart: (batchId, changed) => submit(gate, [], [{ table: 'batch_parts', batchId, changed }]),
     removePart: (batchId, removed) => submit(gate, [], [{ table: 'batch_parts', batchId, removed }]),
     cancelBatch: (changed) => submit(gate, [], [{ table: 'batches', changed, from: 'running' }]),
     endBatch: (changed, from, returns) =>

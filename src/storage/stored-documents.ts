@@ -377,6 +377,7 @@ const batchPart = object<PartDocument>({
   requests: whole,
   createdAtMs: whole,
   requestsFileId: whole,
+  isGuessed: optional(flag),
 });
 
 type TargetOf<Kind extends ExportTarget['kind']> = Extract<ExportTarget, { kind: Kind }>;

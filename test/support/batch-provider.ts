@@ -54,6 +54,8 @@ class FakeBatches implements AsyncDisposable {
   readonly files = new Map<string, string>();
   /** Ids of batches and files that were removed. */
   readonly removed: string[] = [];
+  /** How often a batch was asked about. */
+  asked = 0;
   /** Called before the answer to a creation; a response that it throws is the answer. */
   onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
   /** The answer to a request. null: it was not executed. */
@@ -213,6 +215,7 @@ class FakeBatches implements AsyncDisposable {
   }
 
   #find(ref: string): GivenBatch {
+    this.asked++;
     const batch = this.batches.find((one) => one.ref === ref);
     if (batch === undefined) throw missing();
     return batch;
@@ -245,7 +248,8 @@ function showMessages({ ref: id, status, requests }: GivenBatch): Json {
     processing: status === 'ended' ? 0 : requests.length,
     succeeded: status === 'ended' ? requests.length : 0,
   };
-  return { id, processing_status: status === 'running' ? 'in_progress' : status, request_counts: counts };
+  const created_at = new Date().toISOString();
+  return { id, created_at, processing_status: status === 'running' ? 'in_progress' : status, request_counts: counts };
 }
 
 function resultOf(answer: BatchAnswer): Json {

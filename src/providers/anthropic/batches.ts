@@ -1,6 +1,6 @@
 // Message Batches. https://platform.claude.com/docs/en/api/messages/batches/create (2026-11-30)
 
-import { isWholeNumber } from '../../base/checked-number.ts';
+import { isWholeNumber, parseTimeMs } from '../../base/checked-number.ts';
 import { jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
   type BatchResult,
@@ -18,6 +18,7 @@ import type { Api } from '../http-api.ts';
 
 const PATH = '/v1/messages/batches';
 const LISTED = 100;
+const CLOCKS_APART_MS = 60_000;
 /** https://platform.claude.com/docs/en/api/errors (2026-11-30). */
 const STATUSES: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
@@ -34,19 +35,21 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
 export function messageBatches(api: Api): ProviderBatches {
   const urlOf = ({ endpoint }: ProviderBatch, rest = '') => api.url(endpoint, PATH + rest);
   return {
+    hasNames: false,
     limits: { requests: 100_000, bytes: 256_000_000 },
     line: (id, { body }) => `{"custom_id":${JSON.stringify(id)},"params":${onOneLineOf(body)}}`,
     async create(batch, lines, signal) {
       const body = bodyOfLines(lines, '{"requests":[', ']}');
       return requireId(await readForBatch(api, batch, urlOf(batch), { method: 'POST', body, signal }));
     },
-    /** A batch has no name: of the last ones, one with as many requests. Results of other requests are never read as ours. */
+    /** One with as many requests that was made since. Results of other requests are never taken for ours. */
     async find(batch, known, signal) {
       const { data } = await readForBatch(api, batch, urlOf(batch, `?limit=${LISTED}`), { signal });
       for (const one of jsonObjects(data)) {
         const counts = Object.values(objectOf(one['request_counts'])).filter(isWholeNumber);
         const requests = counts.reduce((sum, count) => sum + count, 0);
-        if (requests === batch.requests && !known.includes(textOf(one['id']))) return requireId(one);
+        const isLater = (parseTimeMs(textOf(one['created_at'])) ?? 0) >= batch.createdAtMs - CLOCKS_APART_MS;
+        if (isLater && requests === batch.requests && !known.includes(textOf(one['id']))) return requireId(one);
       }
       return null;
     },

@@ -16,6 +16,7 @@ import type { Api } from '../http-api.ts';
 
 const METHOD = /:generateContent$/;
 const LISTED = 100;
+const MODALITIES = '"responseModalities"'; // images are too large for results in a call
 /** https://cloud.google.com/apis/design/errors (2026-11-30). */
 const STATUSES: ReadonlyMap<number, number> = new Map([
   [3, 400],
@@ -34,9 +35,12 @@ export function contentBatches(api: Api): ProviderBatches {
   const read = (batch: ProviderBatch, id: string, signal: AbortSignal) =>
     readForBatch(api, batch, urlOf(batch, `/${id}`), { signal });
   return {
-    limits: { requests: 1_000, bytes: 19_000_000 }, // 20 MB with the rest
+    hasNames: true,
+    limits: { requests: 200, bytes: 19_000_000 }, // 20 MB with the rest; the results are one answer, too
     line: (id, { url, body }) =>
-      METHOD.test(url) ? `{"request":${onOneLineOf(body)},"metadata":{"key":${JSON.stringify(id)}}}` : null,
+      METHOD.test(url) && !body.includes(MODALITIES)
+        ? `{"request":${onOneLineOf(body)},"metadata":{"key":${JSON.stringify(id)}}}`
+        : null,
     async create(batch, lines, signal) {
       const head = `{"batch":{"displayName":${JSON.stringify(batch.name)},"inputConfig":{"requests":{"requests":[`;
       const body = bodyOfLines(lines, head, ']}}}}');

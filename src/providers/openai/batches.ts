@@ -17,6 +17,13 @@ import { formBody } from '../form-body.ts';
 import type { Api } from '../http-api.ts';
 
 const LISTED = 100;
+const PATHS: readonly string[] = [
+  '/v1/chat/completions',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/completions',
+  '/v1/moderations',
+];
 const ENDED: readonly JsonValue[] = ['completed', 'failed', 'expired', 'cancelled'];
 const FILE_SECONDS = 3 * 24 * 60 * 60; // it is removed with its batch, or by then
 const NAME = 'turnpike_batch';
@@ -26,8 +33,10 @@ export function fileBatches(api: Api): ProviderBatches {
   const read = (batch: ProviderBatch, id: string, signal: AbortSignal) =>
     readForBatch(api, batch, urlOf(batch, `/batches/${id}`), { signal });
   return {
+    hasNames: true,
     limits: { requests: 50_000, bytes: 200_000_000 },
     line(id, { url, body }) {
+      if (!PATHS.includes(pathOf(url))) return null;
       const start = `{"custom_id":${JSON.stringify(id)},"method":"POST","url":${JSON.stringify(pathOf(url))}`;
       return `${start},"body":${onOneLineOf(body)}}`;
     },

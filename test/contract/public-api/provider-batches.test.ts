@@ -269,6 +269,44 @@ test('a file that its client deletes while a provider works is billed all the sa
   expect({ balance, held }).toEqual({ balance: balanceAfter(1), held: '0' });
 });
 
+test('a batch that is only taken for the one whose creation was cut off is neither canceled nor removed', async () => {
+  provider.onCreate = (batch) => {
+    // Somebody else's, of the same size; ours never arrived.
+    provider.batches.push({ ...batch, requests: [{ id: 'of-somebody-else', url: '', body: {} }] });
+    throw new Response('', { status: 502 });
+  };
+  const { client, id, ended, wallet } = await start([requestOf('one')]);
+  const [other] = await untilGiven();
+  await client.messages.batches.cancel(id);
+  const { asked } = provider;
+  await until(
+    () => provider.asked,
+    (times) => times > asked + 2,
+  );
+  expect(other?.status).toBe('running');
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ canceled: 1 });
+  expect([provider.batches.length, provider.removed]).toEqual([1, []]);
+  expect(await wallet()).toEqual({ balance: '10.00', held: '0' });
+});
+
+test('an account without room for a copy of its requests has them sent one by one', async () => {
+  await turnpike.admin('POST', '/apply', { document: { ...documentOf(), settings: { files_max: 1 } } });
+  const caller = await turnpike.makeKey({ credit: '10.00' });
+  const client = new OpenAI({ baseURL: `${turnpike.url}/v1`, apiKey: caller.secret, maxRetries: 0 });
+  const body = { model: 'gpt', max_tokens: 64, messages: [{ role: 'user', content: 'one' }] };
+  const text = JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/chat/completions', body });
+  const input = await client.files.create({ purpose: 'batch', file: new File([text], 'batch.jsonl') });
+  const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const made = await client.batches.create(asked);
+  await until(
+    () => client.batches.retrieve(made.id),
+    ({ status }) => status === 'completed',
+  );
+  expect([provider.batches.length, provider.direct.length]).toEqual([0, 1]);
+  await turnpike.admin('POST', '/apply', { document: documentOf() });
+});
+
 test('results of another batch, repeated results and results without a request are not taken', async () => {
   provider.answer = () => ({ status: 200, body: GOOD.anthropic });
   provider.onCreate = (batch) => {

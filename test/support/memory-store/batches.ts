@@ -4,7 +4,8 @@ import type { Batch, BatchPart, ItemCounts, ItemResult } from '../../../src/batc
 import type { BatchReads, BatchRow } from '../../../src/storage/batch-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
-export function isBatchOutpaced({ batches }: MemoryTables, row: BatchRow): boolean {
+export function isBatchOutpaced({ batches, batchParts }: MemoryTables, row: BatchRow): boolean {
+  if (row.table === 'batch_parts') return 'added' in row && batchParts.get(row.batchId)?.has(row.added.part) === true;
   return 'changed' in row && batches.get(row.changed.id)?.status !== row.from;
 }
 
@@ -13,7 +14,10 @@ function writePart({ batchParts }: MemoryTables, row: Extract<BatchRow, { table:
   else {
     const parts = batchParts.get(row.batchId) ?? new Map<number, BatchPart>();
     if ('removed' in row) parts.delete(row.removed);
-    else parts.set(row.part.part, row.part);
+    else {
+      const part = 'added' in row ? row.added : row.changed;
+      parts.set(part.part, part);
+    }
     batchParts.set(row.batchId, parts);
   }
 }

@@ -41,8 +41,7 @@ export function refuseWrongRow(tables: MemoryTables, row: CoCommittedRow, before
   if (isAgentRow(row)) refuseOutpacedAgent(tables, row, before);
   if (row.table === 'codes') refuseOutpacedCode(tables, row, before);
   if (isMailRow(row)) refuseLateMailRow(tables, row, before);
-  if ((row.table === 'batches' || row.table === 'batch_results') && isBatchOutpaced(tables, row))
-    throw new Outpaced('the batch has changed since it was read');
+  if (isBatchRow(row) && isBatchOutpaced(tables, row)) throw new Outpaced('the batch has changed since it was read');
   if (row.table === 'files' && isFileOutpaced(tables, row)) throw new Outpaced('the file was removed meanwhile');
   if (isExportOutpaced(tables, row)) throw new Outpaced('the export has changed since it was read');
   if (isDestinationOutpaced(tables, row)) throw new Outpaced('the destination has changed since it was read');
@@ -229,6 +228,10 @@ function addTagSet({ tagSets }: MemoryTables, { set, setsMax }: RowOf<'tag_sets'
   if (ofMonth.length < setsMax && !ofMonth.some(({ id }) => id === set.id)) tagSets.push(set);
 }
 
+function isBatchRow(row: CoCommittedRow): row is RowOf<'batches' | 'batch_results' | 'batch_parts'> {
+  return row.table === 'batches' || row.table === 'batch_results' || row.table === 'batch_parts';
+}
+
 function writeReportRow(
   tables: MemoryTables,
   row:
@@ -240,8 +243,7 @@ function writeReportRow(
   else if (row.table === 'refusals' || row.table === 'route_hours') writeTraffic(tables, row);
   else if (row.table === 'incidents') writeIncident(tables, row);
   else if (row.table === 'files') writeFile(tables, row);
-  else if (row.table === 'batches' || row.table === 'batch_results' || row.table === 'batch_parts')
-    writeBatch(tables, row);
+  else if (isBatchRow(row)) writeBatch(tables, row);
   else writeBill(tables, row);
 }
 

@@ -60,6 +60,8 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/provider-bills?provider': () => [plain('house-behind'), plain('sandbox', nothing), wrong('')],
   search: () => [plain('no such name', nothing), wrong(' ')],
   groups: () => [plain('no-such-group', nothing)],
+  patterns: () => [plain('no-such-model-*', nothing)],
+  serves: () => [plain('moderation', ({ name }) => name === 'sandbox-moderation'), wrong('video')],
   'GET /api/v1/keys?search': () => [plain('no such key', nothing), wrong(' ')],
   'GET /api/v1/keys?status': () => [plain('revoked', ({ name }) => name.endsWith('revoked')), wrong('pending')],
   'GET /api/v1/keys?sort': () => [plain('created'), plain('name'), plain('last_used'), wrong('balance')],
