@@ -90,7 +90,7 @@ export interface Translated {
   units?: Units;
   /** Units that it may use without a known most; absent: none. */
   unbounded?: Unbounded;
-  /** Another protocol than the front's, for a request whose body says what it is for; absent: that of the front. */
+  /** The protocol of the request, if its body chooses another one than the front's; absent: that of the front. */
   protocol?: Protocol;
   /** Files that are sent in a form, although the request came as JSON; absent: none. */
   files?: readonly SentFile[];

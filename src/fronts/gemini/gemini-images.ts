@@ -2,7 +2,7 @@
 // images, and their answers have Google's form.
 
 import { createHash } from 'node:crypto';
-import { isWholeNumber } from '../../base/checked-number.ts';
+import { isWholeNumber, parseDigits } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import { requireObject } from '../../protocols/placed.ts';
 import {
@@ -82,14 +82,15 @@ function readShape(
   path: string,
 ): Shape {
   const ratio = aspectRatio === null ? null : requireText(aspectRatio, `${path}.${ratioName}`);
-  const [, width = 1, height = 1] = (ratio === null ? null : RATIO.exec(ratio))?.map(Number) ?? [];
+  const [, width = '1', height = '1'] = RATIO.exec(ratio ?? '') ?? [];
+  const [across, down] = [parseDigits(width), parseDigits(height)];
   if (ratio !== null && !RATIO.test(ratio))
     throw wrongField(`${path}.${ratioName}`, 'Input should be a ratio such as "16:9"');
   if (imageSize !== null && !/^\dK$/.test(requireText(imageSize, `${path}.${sizeName}`)))
     throw wrongField(`${path}.${sizeName}`, 'Input should be a size such as "2K"');
   if (imageSize !== null) return { ratio, fields: { size: textOf(imageSize) } };
   if (ratio === null) return { ratio, fields: {} };
-  return { ratio, fields: { size: width === height ? '1024x1024' : width > height ? '1536x1024' : '1024x1536' } };
+  return { ratio, fields: { size: across === down ? '1024x1024' : across > down ? '1536x1024' : '1024x1536' } };
 }
 
 type Read = ReturnType<typeof readImages>;
