@@ -67,7 +67,8 @@ interface Watched {
 function watchContent(): void {
   const watched = globalThis as unknown as Partial<Watched>;
   const look = () => {
-    const early = document.querySelector('.early-page :is(p, td, dd)') ?? document.querySelector('.early-page h1');
+    const early =
+      document.querySelector('.early-page :is(p, td, dd, label)') ?? document.querySelector('.early-page h1');
     if (early !== null) {
       if (early.matches('h1')) watched.titleMs ??= performance.now();
       else watched.firstMs ??= performance.now();

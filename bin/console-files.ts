@@ -6,6 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import type { EarlyScripts } from '../console/early-load.ts';
+import { renderFirstPages } from '../console/first-pages.tsx';
+import { firstPageName } from '../console/first-table.ts';
 import { publicScreens, readingScreens, screens } from '../console/screens.ts';
 
 export interface ConsoleFile {
@@ -39,12 +41,13 @@ export async function buildConsole(): Promise<Map<string, ConsoleFile>> {
     files.set(basename(output.path), { type: output.type, bytes: new Uint8Array(await output.arrayBuffer()) });
   const outputs = readOutputs(built);
   const add = (name: string, type: string, bytes: Uint8Array) => {
-    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, HASH_LENGTH);
+    const hash = hashOf(bytes);
     const [, stem, ending] = /^(.*)\.(\w+)$/.exec(name) ?? [];
     files.set(`${stem}-${hash}.${ending}`, { type, bytes });
     return `/console/${stem}-${hash}.${ending}`;
   };
   const style = (name: string, text: string) => add(name, 'text/css;charset=utf-8', Buffer.from(minifyStyles(text)));
+  const drawn = await addFirstPages(files);
   const laterStyles = basename(style('later.css', readStyles(['notifications/styles.css', 'charts/styles.css'])));
   const places = {
     './icon.svg': add('icon.svg', 'image/svg+xml', readFileSync(join(sources, 'icon.svg'))),
@@ -55,7 +58,7 @@ export async function buildConsole(): Promise<Map<string, ConsoleFile>> {
     './early.ts': add(
       'early.js',
       'text/javascript;charset=utf-8',
-      await buildEarly({ ...scriptsOf(outputs), laterStyles }),
+      await buildEarly({ ...scriptsOf(outputs), drawn, laterStyles }),
     ),
   };
   let page = readFileSync(join(sources, 'index.html'), 'utf8');
@@ -67,7 +70,18 @@ export async function buildConsole(): Promise<Map<string, ConsoleFile>> {
   return files;
 }
 
-const HASH_LENGTH = 8;
+function hashOf(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 8);
+}
+
+/** Adds what pages without data show first. Returns the hash in their names, which is one, so that early.ts names none of them. */
+async function addFirstPages(files: Map<string, ConsoleFile>): Promise<string> {
+  const pages = await renderFirstPages();
+  const hash = hashOf(JSON.stringify(pages));
+  for (const [path, byRole] of Object.entries(pages))
+    files.set(firstPageName(path, hash), { type: 'application/json', bytes: Buffer.from(JSON.stringify(byRole)) });
+  return hash;
+}
 
 /** Tables of the console scroll natively. The library's other way would add 17 KB to every page with a table. */
 const scrollTablesNatively: BunPlugin = {
@@ -113,7 +127,7 @@ function readOutputs({ metafile }: Bun.BuildOutput): ReadonlyMap<string, Output>
 }
 
 /** The scripts of main.tsx, and those that each page needs besides. */
-function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'laterStyles'> {
+function scriptsOf(outputs: ReadonlyMap<string, Output>): Omit<EarlyScripts, 'laterStyles' | 'drawn'> {
   const withImports = (name: string, found = new Set<string>()): Set<string> => {
     const output = outputs.get(name);
     if (output === undefined || found.has(name)) return found;

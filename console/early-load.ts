@@ -11,6 +11,8 @@ export interface EarlyScripts {
   first: readonly number[];
   /** By the path of each page, what it needs besides. */
   pages: Readonly<Record<string, readonly number[]>>;
+  /** The hash in the names of the files of console/first-pages.tsx. */
+  drawn: string;
   /** The paths of pages before sign-in. */
   openPaths: readonly string[];
   /** Styles of what no page begins with: charts and notifications. */
@@ -49,7 +51,7 @@ async function startSignedIn(
   path: string,
   isKnown: boolean,
 ): Promise<void> {
-  if (isKnown) preload(scripts.first);
+  const drawing = isKnown ? drawFirst(path, me) : null;
   let [isForm, isIn] = [false, false];
   try {
     const { ok, status } = await (isKnown ? Promise.race([me, wait(FIRST_MS_MAX)]) : me);
@@ -58,23 +60,23 @@ async function startSignedIn(
     isForm = status === 401 && !isKnown && !(path === '/' && (await hasLandingPage(options)));
   } catch {} // the page shows that the service is unreachable
   if (isForm) return signIn(path);
-  if (isIn) await Promise.race([drawFirst(path), wait(FIRST_MS_MAX)]);
+  if (isIn) await Promise.race([drawing ?? drawFirst(path, me), wait(FIRST_MS_MAX)]);
   startMain(path);
 }
 
 /** The libraries would delay the answers over a slow line: they wait for the first content, but not long. */
-const FIRST_MS_MAX = 600;
+const FIRST_MS_MAX = 1_200;
 
 function wait(ms: number): Promise<Response> {
   return new Promise((resolve) => setTimeout(() => resolve(Response.error()), ms));
 }
 
-async function drawFirst(path: string): Promise<void> {
-  const frame = document.querySelector('.early-page');
+async function drawFirst(path: string, me: Promise<Response>): Promise<void> {
   const [first = 0] = scripts.first;
+  preload(scripts.first);
   try {
     const { showFirst }: typeof import('./first-content.ts') = await import(addressOf(first));
-    if (frame !== null) await showFirst(path, frame, ask);
+    await showFirst(path, ask, me, scripts.drawn);
   } catch {} // the page draws all of it
 }
 

@@ -38,7 +38,8 @@ function stored(name: string): string | null {
 
 const root = document.documentElement;
 const scheme = stored(STORED_SCHEME);
-if (scheme === 'light' || scheme === 'dark') root.dataset['mantineColorScheme'] = scheme;
+const isDark = scheme === 'dark' || (scheme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
+root.dataset['mantineColorScheme'] = isDark ? 'dark' : 'light';
 const isKnown = stored(STORED_FRAME) !== null;
 if (isKnown) root.classList.add('early-frame');
 

@@ -9,6 +9,8 @@ import type {
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
+  BatchShape,
+  BatchWithMoneyShape,
   CanceledPriceShape,
   CatalogChangeShape,
   CatalogShape,
@@ -117,6 +119,9 @@ export interface Endpoints {
   'POST /accounts/{id}/subscription/resume': AccountPlanShape;
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
+  'GET /batches': PageShape<BatchShape>;
+  'GET /batches/{id}': BatchWithMoneyShape;
+  'POST /batches/{id}/cancel': BatchWithMoneyShape;
   'GET /incidents': IncidentListShape;
   'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;

@@ -43,7 +43,7 @@ const errorLabels: Readonly<Record<string, string>> = {
   upstream_failed: 'Provider failed',
   upstream_rejected: 'Rejected',
   upstream_credentials: 'Credentials rejected',
-  insufficient_user_quota: 'Spend limit reached',
+  insufficient_user_quota: 'Balance or limit exhausted',
   key_disabled: 'Key revoked',
   client_too_slow: 'Client too slow',
   overloaded: 'Service overloaded',
@@ -119,3 +119,4 @@ export const statusLabels: Readonly<Record<string, string>> = {
 export const TIERS = ['fast', 'flex', 'ultrafast'] as const;
 export type TierName = (typeof TIERS)[number];
 export const tierLabels: Readonly<Record<TierName, string>> = { fast: 'Fast', flex: 'Flex', ultrafast: 'Ultrafast' };
+export const serviceTierLabels = { standard: 'Standard', ...tierLabels };

@@ -1,6 +1,6 @@
 // The entry point in the browser: theme, router and queries.
 
-import { createTheme, DEFAULT_THEME, type MantineColorsTuple, MantineProvider } from '@mantine/core';
+import { MantineProvider } from '@mantine/core';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import {
   createRootRoute,
@@ -17,53 +17,8 @@ import { ApiFailure, loadPage } from './api.ts';
 import { isSignInNeeded } from './me.tsx';
 import { publicScreens, readingScreens, type Screen, screens } from './screens.ts';
 import { FailedPage, NotFoundPage, PublicShell, ReadingShell, Shell } from './shell.tsx';
-
-const road: MantineColorsTuple = [
-  '#e6fbf9',
-  '#d3f2ef',
-  '#a8e4de',
-  '#78d5cd',
-  '#52c9be',
-  '#3ac2b5',
-  '#149187',
-  '#0b7a75',
-  '#086763',
-  '#03514e',
-];
-
-const { teal, red, yellow, orange } = DEFAULT_THEME.colors;
-
-/** The library colors, darkened where text in or on them would have too little contrast. */
-const readable = {
-  teal: [...teal.slice(0, 9), '#066649'] as unknown as MantineColorsTuple,
-  red: [...red.slice(0, 7), '#cf2d2d', '#bd2727', '#a92222'] as unknown as MantineColorsTuple,
-  yellow: [...yellow.slice(0, 9), '#8a4a00'] as unknown as MantineColorsTuple,
-  orange: [...orange.slice(0, 9), '#a03508'] as unknown as MantineColorsTuple,
-};
-
-const closeButtonProps = { 'aria-label': 'Close' };
-
-const theme = createTheme({
-  primaryColor: 'road',
-  primaryShade: 7, // the lightest shade with enough contrast for white text, also in dark mode
-  colors: { road, ...readable },
-  autoContrast: true,
-  respectReducedMotion: true,
-  defaultRadius: 'md',
-  cursorType: 'pointer',
-  fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif",
-  fontFamilyMonospace: "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Noto Sans Mono', monospace",
-  headings: { fontWeight: '650' },
-  components: {
-    Alert: { defaultProps: { p: 'sm' } },
-    // Badges are as wide as their words, also in narrow cells.
-    Badge: { defaultProps: { variant: 'light', tt: 'none', miw: 'max-content' } },
-    Card: { defaultProps: { withBorder: true } },
-    Modal: { defaultProps: { closeButtonProps } },
-    Drawer: { defaultProps: { closeButtonProps } },
-    Notification: { defaultProps: { closeButtonProps } },
-  },
-});
+import { theme } from './theme.ts';
+import { findTyped } from './typed-early.ts';
 
 const root = createRootRoute({
   notFoundComponent: NotFoundPage,
@@ -154,17 +109,24 @@ if (place !== null)
     </StrictMode>,
   );
 
-/** Removes the frame that index.html draws: what it shows already stays over the page until that has its own content, but not for long. */
+/**
+ * Removes the frame that index.html draws: what it shows already stays over the page until that has its own content, but not for
+ * long, unless something was typed into it.
+ */
 function Drawn() {
   useLayoutEffect(() => {
     const early = document.querySelector('.early');
-    const untilMs = performance.now() + COVERED_MS_MAX;
+    let sinceMs = performance.now();
     if (early?.querySelector('h1')) early.classList.add('early-cover');
-    early?.setAttribute('aria-hidden', 'true');
     const look = () => {
-      const isCovered = early?.classList.contains('early-cover') && !isDrawn() && performance.now() < untilMs;
-      if (isCovered) requestAnimationFrame(look);
-      else early?.remove();
+      const typed = findTyped(early);
+      if (!typed.isIn) early?.setAttribute('aria-hidden', 'true');
+      if (isEmpty()) sinceMs = performance.now();
+      const isReady = typed.isIn ? typed.isFound : isDrawn();
+      const isLate = performance.now() - sinceMs > (typed.isIn ? COVERED_TYPED_MS_MAX : COVERED_MS_MAX);
+      if (early?.classList.contains('early-cover') && !isReady && !isLate) return void requestAnimationFrame(look);
+      typed.carry();
+      early?.remove();
     };
     look();
   }, []);
@@ -172,6 +134,12 @@ function Drawn() {
 }
 
 const COVERED_MS_MAX = 1_000;
+const COVERED_TYPED_MS_MAX = 20_000;
+
+/** Until the scripts of the page have loaded. */
+function isEmpty(): boolean {
+  return document.querySelector('#root :is(h1, h2, main, form, [role="alert"])') === null;
+}
 
 function isDrawn(): boolean {
   const root = document.getElementById('root');

@@ -43,6 +43,11 @@ export function formatExactMoney(usd: string, digitsLeast = CENT_DIGITS): string
   return `${sign === '' ? '' : '−'}$${BigInt(whole).toLocaleString('en-US')}.${kept}`;
 }
 
+/** A message of the service, with its amounts as the console shows them: "0.000519 USD" is "$0.000519". */
+export function withMoney(message: string): string {
+  return message.replace(/(-?\d+(?:\.\d+)?) USD\b/g, (_, usd: string) => formatRequestMoney(usd));
+}
+
 /** How a chart of amounts, which are floating-point numbers, labels its axis and its values. */
 export const chartFormats = {
   /** The labels of an axis have the same digits, which its steps need: round ones of at least a fifth of `most`. */

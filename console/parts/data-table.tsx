@@ -1,7 +1,7 @@
 // The tables of the console. `DataTable` lists rows of the API: loading, failure and empty states, more rows on demand,
 // and a choice of columns. `PlainTable` is the table itself, for rows that the page already has.
 
-import { Button, Card, Group, Stack, Table, Text, UnstyledButton, useMantineTheme } from '@mantine/core';
+import { Box, Button, Card, Group, Stack, Table, Text, UnstyledButton, useMantineTheme } from '@mantine/core';
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { countFilters, type Order, type Sorting, useFilters } from '../filters.ts';
@@ -241,13 +241,14 @@ function Folded<Row>({ columns, row }: { columns: readonly Column<Row>[]; row: R
     const value = column.show(row, 0);
     return (
       value !== null &&
-      value !== false && (
-        <Group key={column.name} gap="0 6px" fz="xs" align="baseline" className="folded">
-          <Text span inherit c="dimmed" flex="none">
+      value !== false &&
+      value !== '' && (
+        <Box key={column.name} fz="xs" className="folded">
+          <Text span inherit c="dimmed" mr={6}>
             {column.label}
           </Text>
           <div>{value}</div>
-        </Group>
+        </Box>
       )
     );
   });

@@ -2,7 +2,6 @@
 
 import type { ListedPersonShape } from '../../src/admin-api/shapes.ts';
 import { useActors } from '../names.ts';
-import { matchesAny } from '../patterns.ts';
 import { useGet } from '../queries.ts';
 
 const SHOWN_MAX = 50;
@@ -113,19 +112,13 @@ function optionOfName({ name }: { name: string }): FoundOption {
 export const foundGroups = foundByName('/groups');
 export const foundProviders = foundByName('/providers');
 
-/** More than are shown, of which patterns leave some. */
-const MATCHED_MAX = 1_000;
-
 /** The models that one of the groups offers, null: all that the user sees; and that one of the patterns matches, null: any. */
 export function foundModels(groups: readonly string[] | null, patterns: readonly string[] | null = null): FoundBy {
   return {
     useNameOf: (name) => name,
     useFound(search) {
-      const limit = patterns === null ? SHOWN_MAX : MATCHED_MAX;
-      const query = { limit, search, ...(groups !== null && { groups: groups.join() }) };
-      const { options, isCurrent } = foundIn(useGet('/models', { query }), optionOfName);
-      const matching = options.filter(({ value }) => patterns === null || matchesAny(value, patterns));
-      return { options: matching.slice(0, SHOWN_MAX), isCurrent };
+      const query = { limit: SHOWN_MAX, search, groups: groups?.join(), patterns: patterns?.join() };
+      return foundIn(useGet('/models', { query }), optionOfName);
     },
   };
 }

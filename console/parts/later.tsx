@@ -54,15 +54,21 @@ export function Autocomplete(props: AutocompleteProps) {
 
 /** Until it has loaded, a disabled field of the same size. */
 function Field<Props extends object>({ of: Later, props }: LaterProps<Props>) {
-  const { label, description, size, w, mt, mb, flex, maw, miw, withAsterisk, required, ...others } =
+  const { label, description, placeholder, size, w, mt, mb, flex, maw, miw, withAsterisk, required, ...others } =
     props as SelectProps;
-  const sized = { label, description, size, w, mt, mb, flex, maw, miw, withAsterisk, required };
+  const sized = { label, description, placeholder, size, w, mt, mb, flex, maw, miw, withAsterisk, required };
   const shown = Object.fromEntries(Object.entries(sized).filter(([, value]) => value !== undefined));
   return (
     <Suspense fallback={<TextInput {...shown} aria-label={others['aria-label']} disabled />}>
-      <Later {...props} />
+      <Loaded of={Later} props={props} />
     </Suspense>
   );
+}
+
+/** Takes the focus only if no other field was given it meanwhile. */
+function Loaded<Props extends { autoFocus?: boolean }>({ of: Later, props }: LaterProps<Props>) {
+  const [isFree] = useState(() => globalThis.document?.activeElement === document.body);
+  return <Later {...props} {...(props.autoFocus === true && { autoFocus: isFree })} />;
 }
 
 export function Modal(props: ModalProps) {

@@ -169,7 +169,7 @@ export interface EmptyStateProps {
   icon: IconName;
   title: string;
   text: ReactNode;
-  /** A button or a link. */
+  /** A button or a link. False: the role cannot do what the text advises, which is left out. */
   action?: ReactNode;
 }
 
@@ -181,10 +181,12 @@ export function EmptyState({ icon, title, text, action }: EmptyStateProps) {
           <Icon name={icon} sizePx={26} />
         </ThemeIcon>
         <Text fw={600}>{title}</Text>
-        <Text c="dimmed" size="sm" component="div">
-          {text}
-        </Text>
-        {action !== undefined && <Group justify="center">{action}</Group>}
+        {action !== false && (
+          <Text c="dimmed" size="sm" component="div">
+            {text}
+          </Text>
+        )}
+        {action !== undefined && action !== false && <Group justify="center">{action}</Group>}
       </Stack>
     </Card>
   );

@@ -37,6 +37,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
+  const isCounted = timeline.data.some((bucket) => bucket.refused !== null);
   const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
@@ -69,7 +70,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             summary={`${requests}${rejected}`}
             format={formatCount}
             points={points}
-            series={requestSeries({ failed: 0, refused })}
+            series={requestSeries({ failed: 0, refused: isCounted ? refused : null })}
           />
         </Stack>
         <Stack gap={4}>

@@ -11,6 +11,7 @@ import { attentionRoutes } from './attention.ts';
 import { auditRoutes } from './audit.ts';
 import { autoRechargeRoutes } from './auto-recharge.ts';
 import { backupRoutes } from './backups.ts';
+import { batchRoutes } from './batches.ts';
 import { budgetRoutes } from './budgets.ts';
 import { catalogRoutes, modelRoutes } from './catalog.ts';
 import { makeChangeLock } from './changes.ts';
@@ -95,6 +96,7 @@ export function makeRoutes(dependencies: AdminDependencies): AdminRoute[] {
     ...totalRoutes, // before records of messages, whose path would match
     ...usageRoutes,
     ...refusalRoutes,
+    ...batchRoutes,
     ...incidentRoutes,
     ...forecastRoutes,
     ...routeHealthRoutes,

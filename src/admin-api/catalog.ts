@@ -7,6 +7,7 @@ import { nearestNumber } from '../base/checked-number.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
+  type Catalog,
   comparePrices,
   defaultBaseUrl,
   describeDocuments,
@@ -163,6 +164,7 @@ export const groupSchema = z
   .object({
     name: z.string(),
     models: z.array(z.string()),
+    model_count: z.int().describe('The number of models that it offers now.'),
     multiplier: hideable('multiplier', rateText()).openapi({ description: 'Price multiplier.', examples: ['0.8'] }),
     rpm: orNone,
     input_tpm: orNone,
@@ -209,28 +211,34 @@ export const comparisonSchema = z.object({
 
 const encodeComparison = encoderOf(comparisonSchema);
 
-const groupNames = z.string().transform((text) => text.split(','));
+const listedText = z.string().transform((text) => text.split(','));
 
 export const modelRoutes: AdminRoute[] = [
   list('/models', 'model-list', 'List models', everyone, {
     query: {
       search: searchField('the name, the display name or an alias'),
-      groups: groupNames.optional().describe('Only models that one of these groups offers; names separated by commas.'),
+      groups: listedText.optional().describe('Only models that one of these groups offers; names separated by commas.'),
+      patterns: listedText
+        .optional()
+        .describe('Only models whose name one of these patterns matches; patterns with * separated by commas.'),
+      serves: z.enum(SERVES).optional().describe('Only models of this use.'),
     },
     page: [modelSchema, 'Models by name'],
     async handle(call) {
       const { models, groups } = await visibleCatalog(call);
       const showsRoutes = seesProviderCost(call.principal);
       const current = call.catalog.current();
-      const sells = (group: Group, model: Model) =>
-        matchesAnyPattern(group.models, model.name) &&
-        (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0);
+      const { patterns, serves } = call.query;
       const asked = call.query.groups && groups.filter(({ name }) => call.query.groups?.includes(name));
+      const isAsked = (model: Model) =>
+        (asked === undefined || asked.some((group) => sells(current, group, model))) &&
+        (patterns === undefined || matchesAnyPattern(patterns, model.name)) &&
+        (serves === undefined || model.serves === serves);
       return answerByName(
         call,
-        asked === undefined ? models : models.filter((model) => asked.some((group) => sells(group, model))),
+        models.filter(isAsked),
         (model) => {
-          const sellers = groups.filter((group) => sells(group, model));
+          const sellers = groups.filter((group) => sells(current, group, model));
           return modelJson(model, sellers, showsRoutes, call.capabilitiesOf(model));
         },
         textsOfModel,
@@ -253,9 +261,22 @@ export const modelRoutes: AdminRoute[] = [
   list('/groups', 'group-list', 'List groups', everyone, {
     query: { search: searchField('the name') },
     page: [groupSchema, 'Groups by name'],
-    handle: async (call) => answerByName(call, (await visibleCatalog(call)).groups, groupJson),
+    async handle(call) {
+      const { models, groups } = await visibleCatalog(call);
+      const current = call.catalog.current();
+      return answerByName(call, groups, (group) =>
+        groupJson(group, models.filter((model) => sells(current, group, model)).length),
+      );
+    },
   }),
 ];
+
+function sells(current: Catalog, group: Group, model: Model): boolean {
+  return (
+    matchesAnyPattern(group.models, model.name) &&
+    (group.residency === null || routesWithinResidency(current, group, model.routes).length > 0)
+  );
+}
 
 /** Texts that a search reads. */
 export function textsOfModel({ name, displayName, aliases }: Model): string[] {
@@ -335,8 +356,8 @@ export function changesOf(price: ModelPrice) {
 
 const encodeGroup = encoderOf(groupSchema);
 
-function groupJson({ limits, multiplierMillionths, ...group }: Group): z.infer<typeof groupSchema> {
-  return encodeGroup({ ...group, ...limitsOf(limits), multiplier: formatDecimal(multiplierMillionths, 6) });
+function groupJson({ limits, multiplierMillionths, ...group }: Group, modelCount: number): z.infer<typeof groupSchema> {
+  return encodeGroup({ ...group, modelCount, ...limitsOf(limits), multiplier: formatDecimal(multiplierMillionths, 6) });
 }
 
 function differenceOf({ configuredAsOf, ...difference }: PriceDifference): ValueOf<typeof differenceSchema> {

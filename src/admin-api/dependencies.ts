@@ -22,6 +22,7 @@ import type { AuditContext, AuditRecord, AuditStore } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Count } from '../base/fair-limits.ts';
 import { formatId } from '../base/ids.ts';
+import type { BatchStore } from '../batches/batches.ts';
 import type { BillStore } from '../bills/bills.ts';
 import type { Auth, Catalog, CatalogDocument, DocumentKind, Model, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds, type IntegrationId, type OidcSettings } from '../config/config.ts';
@@ -184,6 +185,7 @@ export interface AdminDependencies {
   exportSources: ExportSources;
   exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
+  batches: Pick<BatchStore, 'getBatch' | 'listShownBatches' | 'countResults' | 'cancelBatch'>;
   incidents: Pick<IncidentStore, 'listOpenIncidents' | 'listEndedIncidents'>;
   codes: CodeStore;
   bills: BillStore;

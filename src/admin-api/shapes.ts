@@ -7,6 +7,7 @@ import type { changeSchema } from './apply.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
 import type { autoRechargeSchema } from './auto-recharge.ts';
+import type { batchSchema, batchWithMoney } from './batches.ts';
 import type { budgetSchema } from './budgets.ts';
 import type {
   catalogSchema,
@@ -63,6 +64,8 @@ export type AcceptedShape = z.infer<typeof acceptedSchema>;
 export type AccountPlanShape = z.infer<typeof accountPlanSchema>;
 export type AccountShape = z.infer<typeof accountSchema>;
 export type ForecastShape = z.infer<typeof forecastSchema>;
+export type BatchShape = z.infer<typeof batchSchema>;
+export type BatchWithMoneyShape = z.infer<typeof batchWithMoney>;
 export type IncidentListShape = z.infer<typeof incidentListSchema>;
 export type IncidentShape = z.infer<typeof incidentSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;

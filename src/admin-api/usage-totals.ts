@@ -82,7 +82,7 @@ export const bucketSchema = z
     refused: countShown
       .nullable()
       .describe(
-        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model` or `below`, and more than 30 days ago.',
+        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model`, and more than 30 days ago.',
       ),
     messages: countShown,
     ...counted,
@@ -270,9 +270,9 @@ async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion
 /** The number of refused requests of each bucket; null before they are kept, and where it is not counted. */
 async function countRefused(
   call: Call,
-  { step, model, below, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
+  { step, model, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
 ): Promise<(atMs: number) => number | null> {
-  if (model !== null || below === true) return () => null;
+  if (model !== null) return () => null;
   const keptSinceMs = call.clock.nowMs() - bounds.refusalsKeptMs;
   const question = { ...narrowed, code: null, sinceMs, untilMs: untilMs - 1, groupBy: step };
   const limit = bounds.timelineBucketsMax + 1;

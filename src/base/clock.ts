@@ -61,16 +61,16 @@ export function periodEndMs(period: Period, atMs: number): number | null {
   return monthStartMs(startMs, -1);
 }
 
-const shownDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
-const shownTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const shownDay = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' });
+const shownTime = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** Shows a time to people, in milliseconds or ISO 8601: "30 Nov 2026, 14:04 UTC". Other text is as it is. */
+/** Shows a time to people, in milliseconds or ISO 8601: "Nov 30, 2026, 2:04 PM UTC", as the console does. Other text is as it is. */
 export function showTime(at: number | string): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? String(at) : `${shownTime.format(date)} UTC`;
+  return Number.isNaN(date.getTime()) ? String(at) : `${shownTime.format(date).replace('\u202f', ' ')} UTC`;
 }
 
-/** Shows a UTC day, "2026-11-30", to people: "30 Nov 2026". Other text is as it is. */
+/** Shows a UTC day, "2026-11-30", to people: "Nov 30, 2026". Other text is as it is. */
 export function showDay(day: string): string {
   const date = new Date(day);
   return Number.isNaN(date.getTime()) ? day : shownDay.format(date);

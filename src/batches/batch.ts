@@ -1,6 +1,7 @@
 // A batch of requests that a client sends at once and whose answers it collects later, and the store of its rows. Its requests and its
 // results are files; results are rows until the batch ends.
 
+import type { AuditContext } from '../audit/audit.ts';
 import type { Operation, Refusal } from '../ledger/ledger.ts';
 
 /** The API in whose form it was made, which is the only one that shows it. */
@@ -93,9 +94,22 @@ export interface BatchPage {
   limit: number;
 }
 
+/** Batches that operators and account holders see, newest first. */
+export interface ShownBatchPage {
+  accountId: number | null;
+  /** null: of all keys. */
+  keyIds: readonly number[] | null;
+  status: BatchStatus | null;
+  sinceMs: number | null;
+  untilMs: number | null;
+  after: Pick<Batch, 'createdAtMs' | 'id'> | null;
+  limit: number;
+}
+
 export interface BatchStore {
   getBatch(id: number): Promise<Batch | null>;
   listBatches(page: BatchPage): Promise<Batch[]>;
+  listShownBatches(page: ShownBatchPage): Promise<Batch[]>;
   /** Those that have not ended. */
   listRunningBatches(limit: number): Promise<Batch[]>;
   /** Those of a company that have not ended. */
@@ -121,7 +135,7 @@ export interface BatchStore {
   /** Results that are stored already stay as they are. */
   addResults(batchId: number, results: readonly ItemResult[]): Promise<void>;
   /** From running to canceling. Rejects with Outpaced if it is not running any more. */
-  cancelBatch(batch: Batch): Promise<void>;
+  cancelBatch(batch: Batch, auditContext?: AuditContext): Promise<void>;
   /** To ended, without rows of results and parts; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
   endBatch(batch: Batch, from: BatchStatus, returns: readonly Operation[]): Promise<void>;
   removeBatch(id: number): Promise<void>;

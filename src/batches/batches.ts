@@ -13,6 +13,7 @@ export {
   type ItemResult,
   NO_COUNTS,
   reserveIdOf,
+  type ShownBatchPage,
 } from './batch.ts';
 export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';
 export type { PreparedRequest } from './part-runner.ts';

@@ -272,13 +272,18 @@ class BatchRun {
     return (await this.#parts.store.findBegun(this.#batch.keyId, claimOf(this.#batch, position))) !== null;
   }
 
-  /** When it is the account's turn, and clients do not need the node more. */
+  /** When clients do not need the node more, and it is the account's turn. A batch that waits for clients keeps no turn from others, which may be over. */
   async #nextTurn(): Promise<Disposable> {
-    const { signal } = this.#stopping;
-    const turn = await this.#turns.enter(this.#batch.companyId, signal);
-    while ((this.#parts.runningMax() === 0 || this.#parts.isBusy()) && !this.#isOver() && !signal.aborted)
-      await pause(bounds.batchBusyMs);
-    return turn;
+    for (;;) {
+      while (this.#mustWait()) await pause(bounds.batchBusyMs);
+      const turn = await this.#turns.enter(this.#batch.companyId, this.#stopping.signal);
+      if (!this.#mustWait()) return turn;
+      turn[Symbol.dispose]();
+    }
+  }
+
+  #mustWait(): boolean {
+    return (this.#parts.runningMax() === 0 || this.#parts.isBusy()) && !this.#isOver();
   }
 
   /** Until there is a result that stays, or the batch is over. */

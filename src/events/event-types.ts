@@ -86,7 +86,7 @@ const money = {
       `The key ${data.key} has used ${data.percent}% of its ${periodic[data.period]}quota of ${showUsd(data.quota)}.`,
   }),
   'budget.used': define({
-    title: 'Budget of a person used',
+    title: 'Budget of a user used',
     severity: 'warning',
     audience: 'account',
     data: {

@@ -90,6 +90,8 @@ export interface Translated {
   units?: Units;
   /** Units that it may use without a known most; absent: none. */
   unbounded?: Unbounded;
+  /** The protocol of the request, if its body chooses another one than the front's; absent: that of the front. */
+  protocol?: Protocol;
   /** Files that are sent in a form, although the request came as JSON; absent: none. */
   files?: readonly SentFile[];
 }

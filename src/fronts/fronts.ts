@@ -5,7 +5,7 @@ import { chatCompletions } from './chat-completions/chat-completions.ts';
 import { completions } from './completions/completions.ts';
 import { embeddings } from './embeddings/embeddings.ts';
 import type { Front, RequestHead } from './front.ts';
-import { gemini, geminiEmbeddings } from './gemini/gemini.ts';
+import { gemini, geminiEmbeddings, geminiImages } from './gemini/gemini.ts';
 import { images } from './images/images.ts';
 import { moderations } from './moderations/moderations.ts';
 import { openAiError } from './openai-error.ts';
@@ -28,11 +28,12 @@ const fronts: readonly Front[] = [
   responses,
   embeddings,
   geminiEmbeddings,
+  images,
+  geminiImages,
   gemini,
   completions,
   rerank,
   moderations,
-  images,
   speech,
   transcription,
 ];

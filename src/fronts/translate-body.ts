@@ -56,11 +56,11 @@ export async function translateForm(front: Front, form: MeasuredForm, kind: Form
 
 async function requestOf(
   front: Front,
-  { message, native, answer, units, unbounded, files }: Translated,
+  { message, native, answer, units, unbounded, files, protocol = front.protocol }: Translated,
   named: ReturnType<typeof readNamed>,
 ): Promise<TranslatedBody> {
   try {
-    const request = await makeMessageRequest(message, front.protocol, native);
+    const request = await makeMessageRequest(message, protocol, native);
     if (named !== null) request.named = named;
     if (units !== undefined) request.units = units;
     if (unbounded !== undefined) request.unbounded = unbounded;

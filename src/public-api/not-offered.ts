@@ -181,9 +181,9 @@ export const NOT_OFFERED: readonly NotOffered[] = [
     instead: 'use batchEmbedContents',
   },
   {
-    feature: 'Image and video generation is',
+    feature: 'Video generation is',
     vendor: 'gemini',
-    paths: ['/v1beta/models/{model}:predict', '/v1beta/models/{model}:predictLongRunning', '/v1beta/generatedFiles'],
+    paths: ['/v1beta/models/{model}:predictLongRunning', '/v1beta/generatedFiles'],
   },
   {
     feature: 'Older methods of Gemini’s API are',

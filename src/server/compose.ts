@@ -288,6 +288,7 @@ export function makeAdmin(parts: AdminParts): AdminApi {
     exportSources: stores,
     exports: stores.exports,
     traffic: parts.traffic.store,
+    batches: stores.batches,
     incidents: stores.incidents,
     ...{ codes, bills, agents, savedViews },
     paymentStore: stores.payments,

@@ -15,7 +15,7 @@ import type { LedgerGate } from '../ledger/ledger.ts';
 import { submit } from './account-writes.ts';
 import type { CoCommittedRow, CoCommittedStatement } from './co-committed.ts';
 import { prepareCount, prepareOne, readPage, readRows } from './readable-rows.ts';
-import { columnsAs, LAST, type SqlReader } from './sql-reader.ts';
+import { Bindings, columnsAs, LAST, type SqlReader } from './sql-reader.ts';
 import { type BatchDocument, documents, type PartDocument, readStored } from './stored-documents.ts';
 
 export type BatchRow =
@@ -120,7 +120,8 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
     addPart: (batchId, added) => submit(gate, [], [{ table: 'batch_parts', batchId, added }]),
     changePart: (batchId, changed) => submit(gate, [], [{ table: 'batch_parts', batchId, changed }]),
     removePart: (batchId, removed) => submit(gate, [], [{ table: 'batch_parts', batchId, removed }]),
-    cancelBatch: (changed) => submit(gate, [], [{ table: 'batches', changed, from: 'running' }]),
+    cancelBatch: (changed, auditContext) =>
+      submit(gate, [], [{ table: 'batches', changed, from: 'running' }], auditContext),
     endBatch: (changed, from, returns) =>
       submit(
         gate,
@@ -170,6 +171,25 @@ export function batchReads(on: SqlReader): BatchReads {
       const { createdAtMs, id } = after ?? { createdAtMs: beginning, id: beginning };
       const ask = (skipped: number) => pages[order](keyId, form, createdAtMs, id, limit, skipped);
       return readPage(on, limit, ask, (row) => row.id, batchOf);
+    },
+    async listShownBatches({ accountId, keyIds, status, sinceMs, untilMs, after, limit }) {
+      if (keyIds?.length === 0) return [];
+      const bindings = new Bindings();
+      const conditions = [
+        ...(accountId === null ? [] : [`r.account_id = ${bindings.add(accountId)}`]),
+        ...(keyIds === null ? [] : [`r.key_id IN (${keyIds.map((key) => bindings.add(key)).join(', ')})`]),
+        ...(status === null ? [] : [`r.status = ${bindings.add(status)}`]),
+        ...(sinceMs === null ? [] : [`r.created_at_ms >= ${bindings.add(sinceMs)}`]),
+        ...(untilMs === null ? [] : [`r.created_at_ms < ${bindings.add(untilMs)}`]),
+        ...(after === null
+          ? []
+          : [`(r.created_at_ms, r.id) < (${bindings.add(after.createdAtMs)}, ${bindings.add(after.id)})`]),
+      ];
+      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+      const text = `SELECT ${columns} FROM batches r ${where} ORDER BY r.created_at_ms DESC, r.id DESC`;
+      const ask = (skipped: number) =>
+        on.read<BatchTable>(`${text} LIMIT ${limit} OFFSET ${skipped}`, ...bindings.values);
+      return readPage(on, limit, ask, ({ id }) => id, batchOf);
     },
     listRunningBatches: (limit) => read(running(limit)),
     countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),

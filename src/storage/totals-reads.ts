@@ -86,7 +86,10 @@ export function totalsReads(
     const startedAtMs = performance.now();
     const bound = cut === null ? rowsMax : Number.MAX_SAFE_INTEGER;
     const left = { rows: bound };
-    const ofOne = { runRows: runRows ?? (isTagged(question) ? on.taggedRunRows : on.totalsRunRows), left };
+    const ofOne = {
+      runRows: runRows ?? (question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows),
+      left,
+    };
     const owners = ownersOf(await scopeOf(filter));
     const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));

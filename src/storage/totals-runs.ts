@@ -1,5 +1,6 @@
 // Sums of totals between two positions of a table, in runs: each statement adds up a bounded number of rows, of one table or of several.
 
+import { OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { TopQuestion, UsageTotal } from '../reports/reports.ts';
 import {
@@ -90,7 +91,7 @@ export async function* sumParts(
   const sum = async (ranges: readonly Range[]) => {
     const rows = await sumRanges(on, ranges, question);
     await on.rest();
-    if (!isTagged(question)) return rows.map(readTotal);
+    if (!isBySets(question)) return rows.map(readTotal);
     await findSets(on, rows, sets);
     return rows.flatMap((row) => readTagged(row, question, sets));
   };
@@ -198,9 +199,9 @@ async function countRows(on: SqlReader, range: Range, rowsMax: number): Promise<
 function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestion): Promise<TotalsRow[]> {
   const { columns } = question;
   const bindings = new Bindings();
-  const by = isTagged(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
+  const by = isBySets(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const members = ranges.map((range) => ({
-    rows: `${rowsOf(on, bindings, range, true)}${conditionsOf(question, bindings)}`,
+    rows: `${rowsOf(on, bindings, range, true)}${conditionsOf(on, question, bindings)}`,
     parts: partsOf(on, orderOf(range.table, range.owner).order, by),
   }));
   const [only, ...others] = members;
@@ -221,11 +222,23 @@ function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestio
 }
 
 /** As expressions: with a constant column inside the order of its index, SQLite sorts the run. */
-function conditionsOf({ model, group = null, ofTag }: RunQuestion, bindings: Bindings): string {
+function conditionsOf(on: SqlReader, question: RunQuestion, bindings: Bindings): string {
+  const { model, group = null, ofTag, tag = null } = question;
   const isEqual = (column: Column, value: string | null) =>
     value === null ? '' : ` AND COALESCE(r.${column}, '') = ${bindings.add(value)}`;
   const ofName = ofTag === undefined ? '' : ` AND COALESCE(r.tag_name, '') IN (${bindings.add(ofTag.name)}, '')`;
-  return `${isEqual('model', model)}${isEqual('group_name', group)}${ofName}${isEqual('tag', ofTag?.value ?? null)}`;
+  // Within an expression, so that the sets are looked up once, and neither database begins with them.
+  const inSets =
+    tag === null || isBySets(question)
+      ? ''
+      : ` AND CASE WHEN (r.account_id, r.tag_set) IN (SELECT s.account_id, s.id FROM tag_sets s
+          WHERE ${on.jsonText('s.tags', [tag.name])} = ${bindings.add(tag.value)}) THEN 1 ELSE 0 END = 1`;
+  return `${isEqual('model', model)}${isEqual('group_name', group)}${ofName}${isEqual('tag', ofTag?.value ?? null)}${inSets}`;
+}
+
+/** Whether sums are read by sets of tags. The value of those that are not stored is in no set. */
+function isBySets({ columns, tag = null }: RunQuestion): boolean {
+  return columns.includes('tag_set') || tag?.value === OTHER_VALUE;
 }
 
 export function isTagged({ columns, tag = null }: Pick<RunQuestion, 'columns' | 'tag'>): boolean {

@@ -33,6 +33,7 @@ import {
   type SqlReader,
 } from './sql-reader.ts';
 import { documents, readStored, refusalScope } from './stored-documents.ts';
+import { usageScopes } from './usage-reads.ts';
 
 export type TrafficRow = { table: 'refusals'; add: RefusalCount } | { table: 'route_hours'; put: RouteHour };
 
@@ -85,6 +86,7 @@ function readRefusal(row: RefusalTable): StoredRefusal {
 /** All of them are reports: they read more than a page, or wait for no request. */
 export function trafficReads(on: SqlReader): TrafficReads {
   const startOf = pageStarts(on, 'refusals');
+  const findScope = usageScopes(on);
   const integers = ['seq', 'atMs', 'account', 'key', 'status', 'count', 'lastAtMs'];
   const columns = columnsAs(on, 'r', integers, ['code', 'message']);
   return {
@@ -94,7 +96,7 @@ export function trafficReads(on: SqlReader): TrafficReads {
       const text = `SELECT ${columns} ${range} LIMIT ${bindings.add(limit)}`;
       return (await on.read<RefusalTable>(text, ...bindings.values)).map(readRefusal);
     },
-    totalRefusals: (question) => gatherRefusals(sumRuns(on, question), question),
+    totalRefusals: (question) => gatherRefusals(sumAccounts(on, findScope, question), question),
     async listFrequentRefusals({ sinceMs, least, limit }) {
       const bindings = new Bindings();
       const everything = { account: null, key: null, madeBy: null, code: null };
@@ -188,6 +190,18 @@ const GROUPS: Readonly<Record<RefusalGrouping, (on: SqlReader) => { shown: strin
   hour: ofLength(3_600_000),
   day: ofLength(DAY_MS),
 };
+
+/** The rows of one account after the other, where those below one count. */
+async function* sumAccounts(
+  on: SqlReader,
+  findScope: ReturnType<typeof usageScopes>,
+  question: RefusalQuestion,
+): AsyncGenerator<RefusalTotal[]> {
+  const { account, below = false, key } = question;
+  const scope = below && key === null ? await findScope({ account, below, key, madeBy: null }) : null;
+  if (scope?.of !== 'accounts') return yield* sumRuns(on, question);
+  for (const one of scope.accounts) yield* sumRuns(on, { ...question, account: one });
+}
 
 /** Adds up a bounded run of rows per statement. The last row of a run is looked up first. */
 async function* sumRuns(on: SqlReader, question: RefusalQuestion): AsyncGenerator<RefusalTotal[]> {

@@ -47,6 +47,8 @@ export const refusalGroupings = ['code', 'key', 'account', 'minute', 'five_minut
 export type RefusalGrouping = (typeof refusalGroupings)[number];
 
 export interface RefusalQuestion extends RefusalFilter {
+  /** Also those of the accounts below the account. */
+  below?: boolean;
   groupBy: RefusalGrouping;
   limit: number;
 }

@@ -41,19 +41,21 @@ async function watchHold(page: Page, account: string) {
 test.skipIf(chromium === null)(
   'a holder reads how to add credit while no payments are taken, how long it lasts, and figures that stand still',
   async () => {
-    await using visitor = await opened.visit('owner');
-    const { page } = visitor;
-    await visitor.goTo('/billing');
-    const recharge = page.getByRole('region', { name: 'Recharge' });
-    await recharge.getByText('Send a bank transfer.').waitFor();
-    await recharge.getByRole('link', { name: 'help@example.com' }).waitFor();
-    await page.getByText('More than a year at the present pace').waitFor();
-    const shown = await watchHold(page, opened.filled.accounts.acme);
-    const ofTile = (name: string, measure: 'decimals' | 'widthPx') =>
-      new Set(shown.filter((tile) => tile.name === name).map((tile) => tile[measure]));
-    for (const name of TILES)
-      expect([name, ofTile(name, 'decimals').size, ofTile(name, 'widthPx').size]).toEqual([name, 1, 1]);
-    expect(visitor.problems).toEqual([]);
+    for (const isPhone of [false, true]) {
+      await using visitor = await opened.visit('owner', { isPhone });
+      const { page } = visitor;
+      await visitor.goTo('/billing');
+      const recharge = page.getByRole('region', { name: 'Recharge' });
+      await recharge.getByText('Send a bank transfer.').waitFor();
+      await recharge.getByRole('link', { name: 'help@example.com' }).waitFor();
+      await page.getByText('More than a year at the present pace').waitFor();
+      const shown = await watchHold(page, opened.filled.accounts.acme);
+      const ofTile = (name: string, measure: 'decimals' | 'widthPx') =>
+        new Set(shown.filter((tile) => tile.name === name).map((tile) => tile[measure]));
+      for (const name of TILES)
+        expect([name, ofTile(name, 'decimals').size, ofTile(name, 'widthPx').size]).toEqual([name, 1, 1]);
+      expect(visitor.problems).toEqual([]);
+    }
   },
 );
 

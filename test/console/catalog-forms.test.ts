@@ -2,7 +2,6 @@
 // all changes.
 
 import { describe, expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { type CatalogDocument, linesOfChange } from '../../console/features/catalog/changes.ts';
 import { applyListPrice } from '../../console/features/models/comparison.tsx';
 import {
@@ -14,13 +13,7 @@ import {
 import { withSetting } from '../../console/features/settings/editor.tsx';
 import { readSetting, settingSection, shownSetting, textOfSetting } from '../../console/features/settings/values.ts';
 import { rateOfGroup } from '../../console/money.ts';
-import { matchesPattern } from '../../console/patterns.ts';
-import {
-  describeDocuments,
-  describeSettings,
-  matchesPattern as matchesInService,
-  planApply,
-} from '../../src/catalog/catalog.ts';
+import { describeDocuments, describeSettings, planApply } from '../../src/catalog/catalog.ts';
 import { apply, planOptions } from '../unit/catalog/support.ts';
 
 const rates = { input: '3', output: '15', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6' };
@@ -181,16 +174,6 @@ test('using a list price or cost changes nothing else', () => {
 function pricedAsListed() {
   return { ...rates, long_context: null, fast: null, web_search_per_thousand: null };
 }
-
-test('a model pattern matches the same names in the console as in the service', () => {
-  const letters = fc.stringMatching(/^[ab*]{0,8}$/);
-  fc.assert(
-    fc.property(letters, fc.stringMatching(/^[ab]{0,8}$/), (pattern, name) => {
-      expect([pattern, name, matchesPattern(name, pattern)]).toEqual([pattern, name, matchesInService(pattern, name)]);
-    }),
-    { numRuns: 2_000 },
-  );
-});
 
 test('a rate with a group multiplier is exact', () => {
   expect(rateOfGroup('0.003625', '0.8')).toBe('0.0029');

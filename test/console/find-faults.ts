@@ -122,7 +122,8 @@ async function findRawText(page: Page): Promise<string[]> {
     const form =
       /\d{4}-\d\d-\d\dT\d\d:\d\d\S*|\d\.\d+ USD\b|\b1 (?:results|requests|models|keys|rows|codes|routes)\b|\d %/;
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const found: string[] = [];
+    const blank = [...document.querySelectorAll('.stat-value')].filter((one) => one.textContent.trim() === '–');
+    const found = blank.map((one) => `a tile without a value: ${one.parentElement?.textContent}`);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       if (node.parentElement?.closest('code, pre, script, style, textarea') !== null) continue;
       const raw = form.exec(node.textContent ?? '')?.[0];
@@ -132,7 +133,7 @@ async function findRawText(page: Page): Promise<string[]> {
   });
 }
 
-/** Cells, figures and badges that reach beyond the visible edge of their table or card, and badges that shorten their text. */
+/** Cells, figures and badges that reach beyond the visible edge of their table or card, badges that shorten their text, and choices that do not fit. */
 async function findClipped(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const isOutside = (one: Element) => {
@@ -142,9 +143,9 @@ async function findClipped(page: Page): Promise<string[]> {
     const outside = [...document.querySelectorAll('main :is(th, td, td .mantine-Badge-root, .tabular)')].filter(
       isOutside,
     );
-    const shortened = [...document.querySelectorAll('main .mantine-Badge-label')].filter(
-      (one) => one.scrollWidth > one.clientWidth,
-    );
+    const shortened = [
+      ...document.querySelectorAll('main :is(.mantine-Badge-label, .mantine-SegmentedControl-root)'),
+    ].filter((one) => one.scrollWidth > one.clientWidth);
     return [...outside.slice(0, 3), ...shortened.slice(0, 3)].map((one) => `clipped: ${one.outerHTML.slice(0, 200)}`);
   });
 }

@@ -57,7 +57,7 @@ test('who is affected is said in requests, their share, and accounts', () => {
   const refused = { ...ofAccount, requests: 54, all_requests: 57, share: 54 / 57, accounts: 1 };
   expect(incidentReach(incident({ kind: 'account_refused', cause: 'insufficient_user_quota', ...refused }))).toEqual([
     '54 of 57 requests (95%)',
-    'Spend limit reached',
+    'Balance or limit exhausted',
   ]);
   expect(incidentReach(incident({ kind: 'negative_margin', loss: '2.50' }))).toEqual(['$2.50 lost in two days']);
 });
@@ -74,9 +74,9 @@ test('every action but the notice leads to a page, of their own account for hold
 
 test('the notice for customers names models and since when, and no provider', () => {
   const notice = customerNotice(incident({ ...named, share: 0.51, message: 'one: no credit' }));
-  expect(notice).toBe('Since 2026-11-20 14:04 UTC, about 51% of the requests to fable fail. We are working on it.');
-  expect(customerNotice(incident({ kind: 'account_refused', message: 'The balance is too low.' }))).toBe(
-    'Since 2026-11-20 14:04 UTC, requests are refused: The balance is too low.',
+  expect(notice).toBe('Since Nov 20, 2:04 PM UTC, about 51% of the requests to fable fail. We are working on it.');
+  expect(customerNotice(incident({ kind: 'account_refused', message: 'The balance is too low: 0.000519 USD.' }))).toBe(
+    'Since Nov 20, 2:04 PM UTC, requests are refused: The balance is too low: $0.000519.',
   );
 });
 

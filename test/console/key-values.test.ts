@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { changeBody, createBody, emptyValues, valuesOf } from '../../console/features/keys/values.ts';
-import { matchesPattern } from '../../console/patterns.ts';
 import type { KeyShape } from '../../src/admin-api/shapes.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
@@ -71,22 +70,4 @@ test('an edit sends only changed fields, and null for a removed limit', () => {
 test('a custom expiration is sent as it was chosen', () => {
   const at = '2027-01-31T09:05:00.000Z';
   expect(createBody({ ...emptyValues, expires: 'at', expires_at: at }, NOW_MS)).toEqual({ expires_at: at });
-});
-
-test('an asterisk matches any characters, and nothing else is special', () => {
-  const fits: [string, string, boolean][] = [
-    ['sandbox-echo', '*', true],
-    ['sandbox-echo', 'sandbox-*', true],
-    ['sandbox-echo', '*-echo', true],
-    ['sandbox-echo', 's*b*x-*o', true],
-    ['sandbox-echo', 'sandbox-echo', true],
-    ['sandbox-echo', 'sandbox', false],
-    ['sandbox-echo', 'sandbox.echo', false],
-    ['aba', 'ab*ba', false],
-    ['abba', 'ab*ba', true],
-    ['ab', 'a*b*b', false],
-    ['', '*', true],
-  ];
-  for (const [name, pattern, does] of fits)
-    expect([name, pattern, matchesPattern(name, pattern)]).toEqual([name, pattern, does]);
 });

@@ -9,7 +9,16 @@ import { chromium } from '../verify/clients/open-browser.ts';
 import { type FilledInstallation, SCRIPT, startFilledInstallation } from './fill-installation.ts';
 import { everyLook, findChanges, findOpenFilters, type Look } from './find-faults.ts';
 import { visit } from './open-console.ts';
-import { type FilledService, fillService, pagesOf, type Role, type Stop, visitAs, walkPages } from './walk-pages.ts';
+import {
+  type FilledService,
+  fillPath,
+  fillService,
+  pagesOf,
+  type Role,
+  type Stop,
+  visitAs,
+  walkPages,
+} from './walk-pages.ts';
 
 setDefaultTimeout(600_000);
 
@@ -85,13 +94,16 @@ function stopsOf(role: Role): Stop[] {
   const ofOperator = new Set(pagesOf('operator', places));
   const isFirst = (path: string) => role === 'operator' || (role === 'owner' && !ofOperator.has(path));
   const later = role === 'viewer' ? WIDE_LIGHT : PHONE_DARK;
-  return [...pagesOf(role, places), ...viewsOf(role)].map((path) =>
-    isFirst(path) ? { path, looks: everyLook } : { path, looks: [later], isFollowed: true },
+  const pages = pagesOf(role, places);
+  return [...pages, ...viewsOf(role)].map((path) =>
+    isFirst(path)
+      ? { path, looks: everyLook, hasFirst: pages.includes(path) && path !== '/session' }
+      : { path, looks: [later], isFollowed: true },
   );
 }
 
-/** The provider answers every request with an error, also the one for its models. */
-const LISTS_NO_MODELS = /: 502 \S+\/providers\/evil\/models$/;
+/** The provider answers every request with an error, also the one for its models, which is all that the page shows. */
+const LISTS_NO_MODELS = /: 502 \S+\/providers\/evil\/models$|^\/providers\/evil\/models as .* has no first content/;
 
 describe('with data', () => {
   seen.each(['operator', 'viewer', 'owner', 'member'] as const)('every page is right in the role %s', async (role) => {
@@ -125,6 +137,20 @@ describe('without data', () => {
     const stops = paths.map((path) => ({ path, looks: [PHONE_DARK], isFollowed: true }));
     expect(await walkPages(visitor, role, stops)).toEqual([]);
   });
+});
+
+/** Advice that only those can follow who may change what it names. */
+const ADVICE = /(?:Create|Invite|Add|Connect|Set up) (?:an?|one|the|your) [^.]+/;
+
+seen('a viewer of empty lists is told to create nothing', async () => {
+  const { turnpike, people, places } = empty;
+  await using visitor = await visitAs(turnpike, people.viewer);
+  const lists = ['/plans', '/codes', '/exports', '/destinations', '/models', '/providers', '/accounts/$accountId'];
+  const stops = lists.map((path) => ({ path: fillPath(path, places), looks: [WIDE_LIGHT], isFollowed: true }));
+  const faults = await walkPages(visitor, 'viewer', stops, async () => {
+    return ADVICE.exec((await visitor.page.locator('main').textContent()) ?? '') ?? [];
+  });
+  expect(faults).toEqual([]);
 });
 
 seen('the pages before sign-in and the error pages are right', async () => {

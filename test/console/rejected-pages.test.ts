@@ -36,6 +36,8 @@ test.skipIf(chromium === null)(
 test.skipIf(chromium === null)(
   'an owner sees the rejected requests of the account, and none with an unknown key',
   async () => {
+    // The figures of an account with accounts below it include theirs.
+    await opened.turnpike.admin('POST', '/accounts', { name: 'research', parent: opened.filled.accounts.acme });
     await using visitor = await opened.visit('owner');
     const { page } = visitor;
     await visitor.goTo('/rejected');

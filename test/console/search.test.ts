@@ -150,6 +150,31 @@ test.skipIf(chromium === null)(
   },
 );
 
+test.skipIf(chromium === null)('a form takes over what is typed into it before its page has loaded', async () => {
+  await using visitor = await opened.visit('operator');
+  const { page } = visitor;
+  await visitor.goTo('/keys'); // remembers that somebody is signed in
+  const letGo = await hold(page, /\/console\/create-[^/]*\.js$/);
+  await page.goto(`${visitor.url}/console/keys/new`, { waitUntil: 'commit' });
+  const early = page.locator('.early');
+  await early.getByLabel('Quota (USD)').fill('12');
+  await early.getByLabel('Expires').selectOption('In 30 days');
+  await early.getByLabel('Name').click();
+  await page.keyboard.type('produc', { delay: KEY_MS });
+  await page.locator('#root style').first().waitFor({ state: 'attached' }); // the libraries have loaded
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('tion', { delay: KEY_MS });
+  expect(new URL(page.url()).search).toBe('');
+  await letGo();
+  await early.waitFor({ state: 'detached' });
+  await page.keyboard.type(' 2', { delay: KEY_MS });
+  expect(await page.getByLabel('Name').inputValue()).toBe('production 2');
+  expect(await page.getByLabel('Quota (USD)').inputValue()).toBe('12');
+  expect(await page.getByLabel('Expires').inputValue()).toBe('30d');
+  expect(await page.getByLabel('Resets').isEnabled()).toBe(true); // the form has the quota
+  expect(visitor.problems).toEqual([]);
+});
+
 test.skipIf(chromium === null)('nothing typed after Ctrl-K is lost, or reaches the field behind', async () => {
   await using visitor = await opened.visit('operator');
   const { page } = visitor;

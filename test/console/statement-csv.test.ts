@@ -1,6 +1,7 @@
 // A CSV statement from a real service.
 
 import { expect, test } from 'bun:test';
+import { describeEntry } from '../../console/features/billing/entry-text.ts';
 import { statementCsv } from '../../console/features/billing/statement.tsx';
 import { nanoOf } from '../../console/money.ts';
 import type { StatementShape } from '../../src/admin-api/shapes.ts';
@@ -43,4 +44,17 @@ test('a CSV statement contains its summary, entries and usage, adds up, and cont
   const [tag = [], total = []] = lines.slice(-2).map((line) => line.split(','));
   expect([tag[1], tag[columns.indexOf('reference')]]).toEqual(["'=1+2", 'cost_centre']);
   expect(tag[columns.indexOf('cost')]).toBe(total[columns.indexOf('cost')]);
+});
+
+test('an entry of a payment is described in words, and others by their reference and note', () => {
+  const entry = { reference: 'stripe:pay_abcdefghi:3', note: 'taken back from pay_abcdefghi', change: '-20.00' };
+  expect(describeEntry(entry)).toBe('Refund or dispute · pay_abcdefghi');
+  expect(describeEntry({ ...entry, change: '20.00' })).toBe('pay_abcdefghi');
+  const bonus = { ...entry, reference: 'bonus:pay_abcdefghi:1' };
+  expect(describeEntry(bonus)).toBe('Bonus taken back · pay_abcdefghi');
+  expect(describeEntry({ ...bonus, change: '1.00' })).toBe('Bonus · pay_abcdefghi');
+  expect(describeEntry({ reference: 'invoice 7', note: 'first month', change: '1.00' })).toBe(
+    'invoice 7 · first month',
+  );
+  expect(describeEntry({ reference: null, note: null, change: '1.00' })).toBe('');
 });

@@ -224,6 +224,8 @@ export interface Stop {
   looks: readonly Look[];
   /** Opened from the page before it, without loading the console again. */
   isFollowed?: boolean;
+  /** It must show more than its title before the libraries load. */
+  hasFirst?: boolean;
 }
 
 /**
@@ -239,14 +241,15 @@ export async function walkPages(
   const walker = walkerFor(page, url);
   await page.addInitScript(shiftClock);
   await page.addInitScript(keepFirstContent);
+  await page.addInitScript(waitForFirstContent);
   const faults: string[] = [];
   const withoutShell = new Set<string>();
-  for (const [at, { path, looks, isFollowed = false }] of stops.entries()) {
+  for (const [at, { path, looks, isFollowed = false, hasFirst = false }] of stops.entries()) {
     const [first] = looks;
     if (first !== undefined) await takeLook(page, first);
     const isLoaded = !isFollowed || at === 0;
     await (isLoaded ? walker.walkTo(path) : walker.follow(path));
-    const beside = isLoaded ? await page.evaluate(findBeside) : [];
+    const beside = isLoaded ? await page.evaluate(findBeside, hasFirst) : [];
     const found = await checkInLooks(page, walker, looks, async (look) => {
       const name = JSON.stringify(look);
       const withShell = !withoutShell.has(name);
@@ -283,19 +286,31 @@ function keepFirstContent(): void {
   const seen = new Set<string>();
   Object.assign(globalThis, { firstContent: seen });
   new MutationObserver(() => {
-    for (const one of document.querySelectorAll('.early-page :is(h1, p, th, td, dt, dd)')) seen.add(one.textContent);
+    for (const one of document.querySelectorAll('.early-page :is(h1, h2, p, th, td, dt, dd, label, button)'))
+      seen.add(one.textContent);
   }).observe(document, { childList: true, subtree: true });
 }
 
+/** Runs in the page: however busy the machine, the libraries wait for the first content. */
+function waitForFirstContent(): void {
+  const { setTimeout: start } = window;
+  const FIRST_MS_MAX = 1_200;
+  const later = (run: TimerHandler, ms?: number, ...given: unknown[]) =>
+    start(run, ms === FIRST_MS_MAX ? 60_000 : ms, ...given);
+  window.setTimeout = later as typeof setTimeout;
+}
+
 /** Runs in the page: what the first content said beside the page, and answers that were requested in vain. */
-function findBeside(): string[] {
+function findBeside(hasFirst: boolean): string[] {
   const { firstContent, turnpikeAnswers } = globalThis as unknown as FirstContent & {
     turnpikeAnswers: Map<string, unknown>;
   };
   const bare = (text = '') => text.replace(/\s+/g, '');
-  const shown = bare(document.querySelector('#root')?.textContent ?? '');
+  const fields = [...document.querySelectorAll<HTMLInputElement>('#root input')].map(({ value }) => value);
+  const shown = bare(`${document.querySelector('#root')?.textContent} ${fields.join(' ')}`);
   const beside = [...firstContent].filter((text) => !shown.includes(bare(text)));
   return [
+    ...(hasFirst && firstContent.size < 2 ? ['it has no first content but its title'] : []),
     ...beside.map((text) => `its first content says "${text}"`),
     ...[...turnpikeAnswers.keys()]
       .filter((one) => !/\/(?:me|sign-in)$/.test(one))

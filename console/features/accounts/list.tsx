@@ -64,7 +64,7 @@ export function AccountList() {
                 icon="building"
                 title="No accounts yet"
                 text="Create an account for a customer, a team or a project, and add its first credit."
-                action={add || undefined}
+                action={add}
               />
             ) : (
               <NoMatches title="No matching accounts" text="Change the name or the group." onClear={clear} />

@@ -234,7 +234,7 @@ export function AccountKeys({ account }: OfAccount) {
         rows={keys}
         columns={keyColumns}
         keyOf={({ id }) => id}
-        empty={<Nothing text="No API keys yet. Create one to send requests." />}
+        empty={<Nothing text={`No API keys yet.${role === 'viewer' ? '' : ' Create one to send requests.'}`} />}
       />
     </Section>
   );
@@ -269,7 +269,7 @@ export function AccountPeople({ account, mayInvite }: OfAccount & { mayInvite: b
         rows={people}
         columns={personColumns}
         keyOf={({ id }) => id}
-        empty={<Nothing text="No users yet. Invite an owner to manage keys and billing." />}
+        empty={<Nothing text={`No users yet.${mayInvite ? ' Invite an owner to manage keys and billing.' : ''}`} />}
       />
       <PersonInvite isOpen={isInviting} onClose={dialog.close} account={account.id} />
     </Section>

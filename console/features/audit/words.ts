@@ -8,6 +8,7 @@ export const actionTexts = {
   'refund.create': 'refunded a request',
   'key.create': 'created an API key',
   'key.update': 'edited an API key',
+  'batch.cancel': 'canceled a batch',
   'key.revoke': 'revoked an API key',
   'key.rotate': 'rotated an API key',
   'agent.create': 'signed in a coding agent',

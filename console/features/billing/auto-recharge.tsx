@@ -88,7 +88,7 @@ function RechargeFacts({ recharge }: { recharge: AutoRechargeShape }) {
         { name: 'Payment method', value: methodText(recharge) ?? 'None saved' },
         { name: 'Threshold', value: <Money usd={recharge.threshold} precision="exact" /> },
         { name: 'Amount', value: <Money usd={recharge.amount} precision="exact" /> },
-        { name: 'Maximum per day', value: recharge.per_day_max ?? '–' },
+        { name: 'Maximum per day', value: recharge.per_day_max ?? 'No own limit' },
       ]}
     />
   );

@@ -15,6 +15,7 @@ import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeOfDay } from '../../range.ts';
 import { formatUtcDate } from '../../times.ts';
+import { noteOf } from './entry-text.ts';
 import { type JournalRow, monthJournal } from './month-journal.ts';
 import { BillingPage, MonthSelect } from './page.tsx';
 import { Journal } from './transactions.tsx';
@@ -108,7 +109,7 @@ function columnsFor(accountId: string | null): Column<JournalRow>[] {
       from: 'lg',
       show: ({ entry }) => (
         <Text inherit className="wrap">
-          {entry?.note}
+          {entry !== null && noteOf(entry)}
         </Text>
       ),
     },

@@ -77,7 +77,7 @@ function Overview({ account }: { account: AccountShape }) {
 
 function DaysLeft({ account: { id } }: { account: AccountShape }) {
   const { data } = useGet('/accounts/{id}/forecast', { id, everyMs: REFRESH_MS });
-  if (data === undefined) return '–';
+  if (data === undefined) return 'Loading…';
   if (data.refused_since === null) return daysLeftText(data);
   return (
     <>

@@ -13,6 +13,7 @@ import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { formatTime, formatUtcDate } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
+import { describeEntry } from './entry-text.ts';
 
 type Used = StatementShape['usage'];
 
@@ -171,11 +172,11 @@ function Entries({ statement: { entries, has_more_entries: hasMore } }: { statem
             {
               name: 'kind',
               label: 'Type',
-              show: ({ kind, reference, note }) => (
+              show: (entry) => (
                 <>
-                  {entryKindLabels[kind]}
+                  {entryKindLabels[entry.kind]}
                   <Hint size="xs" className="wrap">
-                    {[reference, note].filter((text) => text !== null).join(' · ')}
+                    {describeEntry(entry)}
                   </Hint>
                 </>
               ),

@@ -15,6 +15,7 @@ import { RangeFields, useRange } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { useList } from '../../queries.ts';
 import { rangeQuery } from '../../range.ts';
+import { noteOf, paymentOf } from './entry-text.ts';
 import { usePathOfBilling } from './page.tsx';
 
 export function Journal({ accountId }: { accountId: string }) {
@@ -75,7 +76,7 @@ function columnsFor(accountId: string): Column<EntryShape>[] {
       from: 'md',
       show: (row) => <Reference row={row} accountId={accountId} />,
     },
-    { name: 'note', label: 'Note', from: 'lg', show: ({ note }) => <LongText text={note} /> },
+    { name: 'note', label: 'Note', from: 'lg', show: (row) => <LongText text={noteOf(row)} /> },
     {
       name: 'change',
       label: 'Amount',
@@ -114,11 +115,6 @@ function KindCell({ row, accountId }: { row: EntryShape; accountId: string }) {
 function requestOf({ kind, reference }: EntryShape): string | null {
   const isOfMessage = ['usage', 'write_off', 'correction', 'refund'].includes(kind);
   return isOfMessage ? (/req_[0-9A-Za-z]{25}/.exec(reference ?? '')?.[0] ?? null) : null;
-}
-
-/** The payment of an entry. The reference of a payment that was entered by hand has another form. */
-function paymentOf({ reference }: EntryShape): string | null {
-  return /^stripe:(pay_[0-9A-Za-z]{9}):\d+$/.exec(reference ?? '')?.[1] ?? null;
 }
 
 function Reference({ row, accountId }: { row: EntryShape; accountId: string }) {

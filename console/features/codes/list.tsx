@@ -38,7 +38,7 @@ export function CodeBatchList() {
             icon="gift"
             title="No codes yet"
             text="Create a batch of codes to sell credit or give it away."
-            action={create || undefined}
+            action={create}
           />
         }
       />

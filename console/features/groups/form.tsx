@@ -12,23 +12,20 @@ import { FoundTagsInput } from '../../parts/fields.tsx';
 import { foundModels } from '../../parts/found.ts';
 import { TagsInput } from '../../parts/later.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
-import { matchesAny } from '../../patterns.ts';
+import { useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { countOrNull } from '../models/form-values.ts';
 import { limitLabels, limitNames } from './limits.ts';
-
-const coveredText = (names: string, more: number) => `Matches ${names}${more > 0 ? ` and ${more} more` : ''}.`;
 
 const NAMES_SHOWN_MAX = 6;
 
 interface GroupFormProps {
   /** Null: a new group. */
   group: GroupShape | null;
-  modelNames: readonly string[];
   onDone: () => void;
 }
 
-export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
+export function GroupForm({ group, onDone }: GroupFormProps) {
   const form = useForm({ initialValues: fieldsOf(group) });
   const name = form.values.name.trim();
   const apply = useReview({ done: 'Group saved.', onDone });
@@ -59,7 +56,7 @@ export function GroupForm({ group, modelNames, onDone }: GroupFormProps) {
           required
           {...form.getInputProps('models')}
         />
-        <MatchedModels patterns={form.values.models} modelNames={modelNames} />
+        <MatchedModels patterns={form.values.models} />
         <TextInput
           label="Price multiplier"
           description="1 is the list price, 0.8 is a 20% discount."
@@ -113,14 +110,16 @@ function TierBoxes({ form }: { form: UseFormReturnType<Fields> }) {
   );
 }
 
-function MatchedModels({ patterns, modelNames }: { patterns: readonly string[]; modelNames: readonly string[] }) {
-  const covered = modelNames.filter((name) => matchesAny(name, patterns));
-  const shown = covered.slice(0, NAMES_SHOWN_MAX);
+function MatchedModels({ patterns }: { patterns: readonly string[] }) {
+  const isEnabled = patterns.length > 0;
+  const query = { limit: NAMES_SHOWN_MAX + 1, patterns: patterns.join() };
+  const { data } = useGet('/models', { query, isEnabled });
+  const names = isEnabled ? data?.data.map(({ name }) => name) : [];
+  const shown = names?.slice(0, NAMES_SHOWN_MAX).join(', ');
+  const more = (names?.length ?? 0) > NAMES_SHOWN_MAX ? ' and others' : '';
   return (
     <Hint size="xs" aria-live="polite">
-      {covered.length === 0
-        ? 'Matches no existing model.'
-        : coveredText(shown.join(', '), covered.length - shown.length)}
+      {names !== undefined && (names.length === 0 ? 'Matches no existing model.' : `Matches ${shown}${more}.`)}
     </Hint>
   );
 }

@@ -2,7 +2,7 @@
 
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { AccountShape, GroupShape, ModelShape, PageShape } from '../../../src/admin-api/shapes.ts';
+import type { AccountShape, GroupShape, PageShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
@@ -27,14 +27,13 @@ export function GroupList() {
   const isInstallation = seesInstallation(me);
   const { search } = useFilters().values;
   const groups = useList('/groups', { query: { search } });
-  const models = useList('/models', { query: ALL_ROWS });
   const accounts = useGet('/accounts', { query: ALL_ROWS, isEnabled: isInstallation });
   const costs = useCosts('group', { isEnabled: isInstallation });
   const [edited, setEdited] = useState<GroupShape | 'new' | null>(null);
   const removing = useReview({ done: 'Group deleted.' });
   const columns = [
     nameColumn,
-    modelsColumn(models.rows),
+    modelsColumn,
     multiplierColumn,
     limitsColumn,
     ...(isInstallation ? [accountsColumn(accounts.data), costColumn(costs)] : []),
@@ -85,7 +84,7 @@ export function GroupList() {
         {me.role === 'operator' && groups.rows.length > 0 && groups.rows.length <= FEW_ROWS && <NextStep />}
       </Stack>
       <ReviewDialog apply={removing} />
-      <EditModal edited={edited} models={models.rows} onDone={() => setEdited(null)} />
+      <EditModal edited={edited} onDone={() => setEdited(null)} />
     </>
   );
 }
@@ -111,11 +110,10 @@ function NextStep() {
 
 interface EditModalProps {
   edited: GroupShape | 'new' | null;
-  models: readonly ModelShape[];
   onDone: () => void;
 }
 
-function EditModal({ edited, models, onDone }: EditModalProps) {
+function EditModal({ edited, onDone }: EditModalProps) {
   return (
     <Modal
       opened={edited !== null}
@@ -123,13 +121,7 @@ function EditModal({ edited, models, onDone }: EditModalProps) {
       size="lg"
       title={edited === null || edited === 'new' ? 'Create group' : `Edit ${edited.name}`}
     >
-      {edited !== null && (
-        <GroupForm
-          group={edited === 'new' ? null : edited}
-          modelNames={models.map(({ name }) => name)}
-          onDone={onDone}
-        />
-      )}
+      {edited !== null && <GroupForm group={edited === 'new' ? null : edited} onDone={onDone} />}
     </Modal>
   );
 }
@@ -147,20 +139,13 @@ const nameColumn: Column<GroupShape> = {
   ),
 };
 
-function modelsColumn(models: readonly ModelShape[]): Column<GroupShape> {
-  return {
-    name: 'models',
-    label: 'Models',
-    show: ({ name, models: patterns }) => (
-      <NameLink
-        to="/models"
-        search={{ group: name }}
-        name={countOf(models.filter((model) => model.groups.includes(name)).length, 'model')}
-        note={patterns.join(', ')}
-      />
-    ),
-  };
-}
+const modelsColumn: Column<GroupShape> = {
+  name: 'models',
+  label: 'Models',
+  show: ({ name, models: patterns, model_count: count }) => (
+    <NameLink to="/models" search={{ group: name }} name={countOf(count, 'model')} note={patterns.join(', ')} />
+  ),
+};
 
 const multiplierColumn: Column<GroupShape> = {
   name: 'multiplier',

@@ -11,43 +11,7 @@ import { ActionButton, ButtonLink } from '../../parts/link.tsx';
 import { FailureNotice, Hint, Loading, PageFailure, PageHead, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { useChange, useGet } from '../../queries.ts';
-
-type Id = IntegrationShape['id'];
-
-const words: Readonly<Record<Id, { title: string; text: string; test: string }>> = {
-  mail: {
-    title: 'Email',
-    text: 'Sends invitations, password resets and notifications.',
-    test: 'Send test email',
-  },
-  payments: {
-    title: 'Payments',
-    text: 'Account holders pay through Stripe.',
-    test: 'Check Stripe account',
-  },
-  sign_in: {
-    title: 'Single sign-on',
-    text: 'People sign in through OpenID Connect. For SCIM, create an admin token with the role scim.',
-    test: 'Fetch documents of issuers',
-  },
-  telemetry: {
-    title: 'Telemetry',
-    text: 'Sends traces and metrics to an OpenTelemetry collector.',
-    test: 'Send test span',
-  },
-  storage: {
-    title: 'Storage',
-    text: 'Exports write their files to a store with the S3 protocol. Each export has its own store.',
-    test: 'Write and delete test object',
-  },
-};
-
-const states = {
-  not_set: { label: 'Not set', color: 'gray' },
-  set: { label: 'Set, not tested', color: 'blue' },
-  working: { label: 'Working', color: 'teal' },
-  failing: { label: 'Failing', color: 'red' },
-} as const;
+import { type IntegrationId, integrationStates, integrationWords } from './words.ts';
 
 export function IntegrationList() {
   const { data, error, refetch } = useGet('/integrations');
@@ -74,8 +38,8 @@ export function IntegrationList() {
 function Integration({ integration }: { integration: IntegrationShape }) {
   const { id, state, place, since, error, settings } = integration;
   const isOperator = useMe().role === 'operator';
-  const { title, text } = words[id];
-  const { label, color } = states[state];
+  const { title, text } = integrationWords[id];
+  const { label, color } = integrationStates[state];
   return (
     <Section title={title} text={text} aside={<Badge color={color}>{label}</Badge>}>
       {place !== null && (
@@ -122,7 +86,7 @@ function Settings({ names }: { names: readonly string[] }) {
   );
 }
 
-function Test({ id }: { id: Id }) {
+function Test({ id }: { id: IntegrationId }) {
   const [to, setTo] = useState('');
   const test = useChange(() => {
     const body = id === 'mail' ? { to: to.trim() } : {};
@@ -143,7 +107,7 @@ function Test({ id }: { id: Id }) {
       {faults === null && <FailureNotice failure={test.error} />}
       <Group gap="sm">
         <ActionButton
-          label={words[id].test}
+          label={integrationWords[id].test}
           loading={test.isPending}
           disabled={id === 'mail' && to.trim() === ''}
           onClick={() => test.mutate(undefined)}

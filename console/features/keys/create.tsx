@@ -16,7 +16,6 @@ import { Money } from '../../parts/money.tsx';
 import { Heading, Hint, PageHead } from '../../parts/page.tsx';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { SnippetTabs } from '../../parts/snippet-tabs.tsx';
-import { matchesAny } from '../../patterns.ts';
 import { useCreate, useGet } from '../../queries.ts';
 import { firstBody } from '../../snippets.ts';
 import { markSecretSaved } from '../../unsaved.ts';
@@ -98,9 +97,7 @@ function CreatedKey({ created: { key: secret, ...created } }: { created: Created
 const REFRESH_MS = 2_000;
 
 function GetStarted({ created, secret }: { created: KeyShape; secret: string }) {
-  const names = useModelNames(created.groups)
-    .filter((name) => !isSandboxError(name))
-    .filter((name) => created.models === null || matchesAny(name, created.models));
+  const names = useModelNames(created.groups, created.models).filter((name) => !isSandboxError(name));
   const [chosen, setChosen] = useState<string | null>(null);
   const usual = useDefaultModel(names);
   const model = chosen ?? usual;

@@ -146,11 +146,14 @@ function ModelsField({ form, accountGroups }: { form: KeyForm; accountGroups: re
   );
 }
 
-/** The first names of models that these groups offer; of all visible models for null, or if groups are hidden. */
-export function useModelNames(groups: readonly string[] | null): string[] {
+/**
+ * The first names of models that these groups offer, of all visible models for null, or if groups are hidden; of those that one of the
+ * patterns matches.
+ */
+export function useModelNames(groups: readonly string[] | null, patterns: readonly string[] | null = null): string[] {
   const hidesGroups = useMe().hidden.includes('group');
   const isOfAll = hidesGroups || groups === null;
-  const query = { limit: LISTED_MAX, ...(!isOfAll && { groups: groups.join() }) };
+  const query = { limit: LISTED_MAX, ...(!isOfAll && { groups: groups.join() }), patterns: patterns?.join() };
   const models = useGet('/models', { query, isEnabled: isOfAll || groups.length > 0 });
   return (models.data?.data ?? [])
     .filter((model) => hidesGroups || model.groups.length > 0)

@@ -162,7 +162,7 @@ function NoKeys({ mayCreate }: { mayCreate: boolean }) {
       icon="key"
       title="No API keys yet"
       text="Create a key to let an application send requests. You can edit its limits or revoke it at any time."
-      {...(mayCreate && { action: <CreateButton account="" /> })}
+      action={mayCreate && <CreateButton account="" />}
     />
   );
 }

@@ -149,8 +149,9 @@ function Tiles({ margin: { total, previous, is_previous_complete: isCompared } }
       />
       <StatTile
         label="Margin in percent"
-        value={marginPercent(total.margin_percent)}
-        {...(isCompared && { note: `Previous period: ${marginPercent(previous.margin_percent)}` })}
+        value={total.margin_percent === null ? 'No revenue' : marginPercent(total.margin_percent)}
+        {...(isCompared &&
+          previous.margin_percent !== null && { note: `Previous period: ${marginPercent(previous.margin_percent)}` })}
         {...(isLoss && { color: 'red' })}
       />
     </SimpleGrid>

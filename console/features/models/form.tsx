@@ -69,7 +69,7 @@ function FromList({ form }: { form: UseFormReturnType<ModelFields> }) {
 export function ModelEdit() {
   const { modelName: name } = useParams({ strict: false }) as { modelName: string };
   const catalog = useGet('/catalogue');
-  const models = useList('/models', { query: { limit: 1000 } });
+  const models = useList('/models', { query: { patterns: name } });
   const written = catalog.data?.document.models[name];
   const inForce = models.rows.find((model) => model.name === name);
   return (
@@ -180,9 +180,11 @@ function NameFieldset({ form, isNew }: { form: Form; isNew: boolean }) {
 function PriceCard({ form }: { form: Form }) {
   const { name, aliases, isListed, routes } = form.values;
   const names = [name, ...aliases, routes[0]?.model ?? ''];
-  const isKnown = useGet('/prices').data?.data.some((listed) =>
-    [listed.name, ...listed.aliases].some((one) => names.includes(one)),
-  );
+  const prices = useGet('/prices').data?.data;
+  const isNamed = names.some((one) => one !== '');
+  const isKnown = isNamed
+    ? prices?.some((listed) => [listed.name, ...listed.aliases].some((one) => names.includes(one)))
+    : false;
   return (
     <Card>
       <Stack gap="sm">

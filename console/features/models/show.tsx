@@ -25,7 +25,7 @@ const ALL_ROWS = { limit: 1000 };
 export function ModelShow() {
   const { modelName: name } = useParams({ strict: false }) as { modelName: string };
   const me = useMe();
-  const models = useList('/models', { query: ALL_ROWS });
+  const models = useList('/models', { query: { patterns: name } });
   const groups = useList('/groups', { query: ALL_ROWS });
   const model = models.rows.find((one) => one.name === name);
   if (models.isLoading) return <Loading />;

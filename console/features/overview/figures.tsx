@@ -57,7 +57,7 @@ export function SummaryTiles({ summary }: { summary: PeriodSummary }) {
         label="First token (p50)"
         value={
           <span title="p50 of a sample of streamed requests">
-            {sums.firstTokenMsP50 === null ? '–' : formatMs(sums.firstTokenMsP50)}
+            {sums.firstTokenMsP50 === null ? 'No streams' : formatMs(sums.firstTokenMsP50)}
           </span>
         }
         link={link}
@@ -88,7 +88,7 @@ function ErrorTile({ summary }: { summary: PeriodSummary }) {
   return (
     <StatTile
       label="Error rate"
-      value={failedShare === null ? '–' : formatShare(failedShare)}
+      value={failedShare === null ? 'No requests' : formatShare(failedShare)}
       link={isMostlyRefused ? { to: '/rejected', search: { range: summary.range.text } } : { to, search }}
       note={`${formatShort(failed)} failed${refused === null ? '' : ` · ${formatShort(refused)} rejected`}`}
       chart={
@@ -112,7 +112,7 @@ function MarginTile({ summary }: { summary: PeriodSummary }) {
   return (
     <StatTile
       label="Margin"
-      value={<Money usd={margin} {...(margin?.startsWith('-') === true && { c: 'red' })} />}
+      value={<Money usd={margin} none="Unknown" {...(margin?.startsWith('-') === true && { c: 'red' })} />}
       link={usageLink(summary)}
       note={margin === null ? 'No route has a cost.' : note}
       chart={<MiniChart summary={summary} label="Margin" figure={(bucket) => toChartNumber(bucket.margin)} />}
@@ -127,7 +127,7 @@ function CacheTile({ summary }: { summary: PeriodSummary }) {
   return (
     <StatTile
       label="Cache hit rate"
-      value={whole === 0 ? '–' : formatShare(cacheRead / whole)}
+      value={whole === 0 ? 'No input' : formatShare(cacheRead / whole)}
       link={usageLink(summary)}
       note={`${formatShort(cacheRead)} input tokens read from cache`}
     />
@@ -152,14 +152,14 @@ function Change({ summary: { changes, incomparable }, figure, text }: ChangeProp
   const why =
     incomparable === null
       ? undefined
-      : `Not compared with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
+      : `with the previous period, which starts ${day(incomparable.previousSince)}: data starts ${day(incomparable.knownSince)}.`;
   return (
-    <div title={change === null ? why : 'Compares complete intervals only'}>
+    <div title={change === null ? why && `Not compared ${why}` : 'Compares complete intervals only'}>
       {text !== undefined && <div>{text}</div>}
       {change !== null && <div>{changeWords(change)}</div>}
       {change === null && why !== undefined && (
         <>
-          –<VisuallyHidden>{why}</VisuallyHidden>
+          Not compared<VisuallyHidden>{` ${why}`}</VisuallyHidden>
         </>
       )}
     </div>
@@ -253,7 +253,7 @@ function requestsChart({ messages, failedShare, refused }: Sums): Chart {
     isStacked: true,
     isOfCounts: true,
     format: formatCount,
-    summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}, error rate ${failedShare === null ? '–' : formatShare(failedShare)}`,
+    summary: `${countOf(messages, 'request')}${refused === null ? '' : `, ${formatCount(refused)} rejected`}${failedShare === null ? '' : `, error rate ${formatShare(failedShare)}`}`,
     series: requestSeries({ failed: 0, refused }),
     figures: requestFigures,
   };

@@ -3,9 +3,10 @@
 import type { IncidentShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount, formatShare } from '../../figures.ts';
 import { errorLabel } from '../../labels.ts';
-import { formatMoney } from '../../money.ts';
+import { formatMoney, withMoney } from '../../money.ts';
 import { type Place, pathOf } from '../../parts/link.tsx';
 import { rangeText } from '../../range.ts';
+import { formatTime } from '../../times.ts';
 
 /** What is wrong, as a sentence without its period. */
 export function incidentTitle(incident: IncidentShape, isHolder: boolean): string {
@@ -144,9 +145,9 @@ export function incidentLink(
 
 /** What operators may send to customers: without providers and their words. */
 export function customerNotice(incident: IncidentShape): string {
-  const since = `Since ${incident.since.slice(0, 16).replace('T', ' ')} UTC`;
+  const since = `Since ${formatTime(Date.parse(incident.since), 'moment', 'UTC')} UTC`;
   if (incident.kind === 'account_refused' || incident.kind === 'key_refused')
-    return `${since}, requests are refused${incident.message === null ? '.' : `: ${incident.message}`}`;
+    return `${since}, requests are refused${incident.message === null ? '.' : `: ${withMoney(incident.message)}`}`;
   const models = incident.models.join(', ');
   const share = incident.share === null ? 'some' : `about ${formatShare(incident.share)} of the`;
   return `${since}, ${share} requests to ${models} fail. We are working on it.`;

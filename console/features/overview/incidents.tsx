@@ -4,6 +4,7 @@ import { Badge, Box, Card, Group, Stack, Text } from '@mantine/core';
 import type { IncidentShape } from '../../../src/admin-api/shapes.ts';
 import { countOf, formatCount } from '../../figures.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { withMoney } from '../../money.ts';
 import { CopyButton } from '../../parts/code-block.tsx';
 import { pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
@@ -40,7 +41,7 @@ export function IncidentCard({ incident }: { incident: IncidentShape }) {
         </Group>
         {incident.message !== null && (
           <Text size="xs" className="wrap" component="blockquote" m={0} c="dimmed">
-            {`“${incident.message}”`}
+            {`“${withMoney(incident.message)}”`}
           </Text>
         )}
         {incident.most_affected.length > 0 && <Affected incident={incident} />}

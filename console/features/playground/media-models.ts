@@ -7,10 +7,9 @@ export type MediaUse = 'images' | 'speech';
 
 /** The uses of these models, by their names. */
 export function useMediaModels(): ReadonlyMap<string, MediaUse> {
-  const models = useGet('/models', { query: { limit: LISTED_MAX } });
-  return new Map(
-    (models.data?.data ?? []).flatMap(({ name, serves }): [string, MediaUse][] =>
-      serves === 'images' || serves === 'speech' ? [[name, serves]] : [],
-    ),
-  );
+  const images = useGet('/models', { query: { limit: LISTED_MAX, serves: 'images' } });
+  const speech = useGet('/models', { query: { limit: LISTED_MAX, serves: 'speech' } });
+  const namesOf = ({ data }: typeof images, use: MediaUse) =>
+    (data?.data ?? []).map(({ name }) => [name, use] as const);
+  return new Map([...namesOf(images, 'images'), ...namesOf(speech, 'speech')]);
 }

@@ -53,16 +53,16 @@ export function ProviderList() {
             icon="plug"
             title="No providers yet"
             text="Add a provider with its API key, then choose which of its models to offer."
-            action={add || undefined}
+            action={add}
           />
         }
       />
-      {isSandboxOnly && (
+      {isSandboxOnly && add !== false && (
         <EmptyState
           icon="plug"
           title="Connect a provider"
           text="Only the sandbox is configured. Add Anthropic, OpenAI, Gemini or your own server to offer real models."
-          action={add || undefined}
+          action={add}
         />
       )}
     </Stack>

@@ -5,6 +5,7 @@ import type { RefusalShape, RefusalTotalShape } from '../../../src/admin-api/sha
 import { formatCount, formatShare } from '../../figures.ts';
 import { useFilters } from '../../filters.ts';
 import { seesInstallation, useMe } from '../../me.tsx';
+import { withMoney } from '../../money.ts';
 import { type Names, useNames } from '../../names.ts';
 import { type Column, DataTable, NoRows, PlainTable, timeColumn } from '../../parts/data-table.tsx';
 import { FilterChips, type ListFilter, useAccountFilter } from '../../parts/filter-chips.tsx';
@@ -148,7 +149,7 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
             <span className="tabular">{status}</span> <Code>{code}</Code>
           </Text>
           <Hint size="xs" className="wrap">
-            {message}
+            {withMoney(message)}
           </Hint>
         </Stack>
       ),

@@ -27,7 +27,7 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
       show: ({ account, key }) => (
         <>
           {isInstallation && <TwoLines text={names.account(account)} />}
-          <Text component="div" inherit {...(isInstallation && { size: 'xs', c: 'dimmed' })}>
+          <Text component="div" inherit miw={76} {...(isInstallation && { size: 'xs', c: 'dimmed' })}>
             <TwoLines text={names.key(key)} />
           </Text>
         </>

@@ -8,7 +8,7 @@ import { ApiFailure } from '../../api.ts';
 import { formatMs, formatShort } from '../../figures.ts';
 import { useForm } from '../../form.ts';
 import { fieldFaults } from '../../form-faults.ts';
-import { outcomeLabels } from '../../labels.ts';
+import { outcomeLabels, serviceTierLabels } from '../../labels.ts';
 import { type Role, seesInstallation, useMe } from '../../me.tsx';
 import { formatExactMoney, formatRequestMoney, nanoOf, usdOf } from '../../money.ts';
 import { useNames } from '../../names.ts';
@@ -218,7 +218,7 @@ function RequestFacts({ receipt }: { receipt: ReceiptShape }) {
           known('Provider', receipt.provider),
           receipt.upstream_model === receipt.model ? null : known('Upstream model', receipt.upstream_model),
           { name: 'Token source', value: usageSourceLabels[receipt.usage_source] },
-          known('Service tier', receipt.service_tier),
+          known('Service tier', receipt.service_tier && serviceTierLabels[receipt.service_tier]),
           receipt.session === null
             ? null
             : {

@@ -67,7 +67,7 @@ export function UsageTotals({ summary, filter, isLive, onPick, children }: Usage
           <Figure label="Requests">{formatCount(total.messages)}</Figure>
           {failed !== null && (
             <Figure label={rejected === null ? 'Failed' : 'Error rate'}>
-              {all === 0 ? '–' : formatShare((failed + (rejected ?? 0)) / all)}
+              {all === 0 ? 'No requests' : formatShare((failed + (rejected ?? 0)) / all)}
             </Figure>
           )}
           {rejected !== null && rejected > 0 && <Figure label="Rejected">{formatCount(rejected)}</Figure>}

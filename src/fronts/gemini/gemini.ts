@@ -17,10 +17,12 @@ import { ChunkWriter } from './chunk-writer.ts';
 import { geminiErrorBody } from './convert-error.ts';
 import { convertMessage } from './convert-message.ts';
 import { convertRequest, type GeminiTerms } from './convert-request.ts';
+import { asksForImages, translateImages } from './gemini-images.ts';
 import { KEY_HEADER, METHOD, MODELS, plainModel } from './model-paths.ts';
 import { readBody } from './read-body.ts';
 
 export { geminiEmbeddings } from './gemini-embeddings.ts';
+export { geminiImages } from './gemini-images.ts';
 
 const ROOT = '/v1beta/';
 const OPERATIONS: Readonly<Record<string, (model: string) => Operation>> = {
@@ -37,7 +39,6 @@ const NOT_OFFERED = [
   'generateAnswer',
   'generateMessage',
   'generateText',
-  'predict',
   'predictLongRunning',
 ];
 const KIND = 'gemini';
@@ -85,6 +86,7 @@ function translate(body: JsonObject, asked: Asked): ReturnType<Front['translate'
   const { operation, query } = asked;
   const model = 'model' in operation ? operation.model : '';
   const given = requestOf(body);
+  if (operation.asks === 'message' && asksForImages(given)) return translateImages(given, asked);
   const read = readBody(given);
   const { message, terms } = convertRequest(read.body, { model, stream: 'stream' in operation && operation.stream });
   const isList = new URLSearchParams(query).get('alt') !== 'sse';

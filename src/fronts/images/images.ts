@@ -61,8 +61,8 @@ export const images = frontOfUse({
     ['/v1/images/edits', { name: 'edits', filesMax: bounds.editedImagesMax + 2, of: 'images', orJson: true }],
   ]),
   fields: FIELDS,
-  convert: (body, form) => (form === null ? convertRequest(body, null) : convertEdit(body)),
-  convertForm: (form) => convertRequest(fieldsAsJson(form, KINDS), form),
+  convert: (body, form) => (form === null ? readImages(body, null) : convertEdit(body)),
+  convertForm: (form) => readImages(fieldsAsJson(form, KINDS), form),
 });
 
 const KINDS = { numbers: ['n', 'output_compression', 'partial_images'], flags: ['stream'] };
@@ -70,8 +70,8 @@ const KINDS = { numbers: ['n', 'output_compression', 'partial_images'], flags: [
 /** OpenAI documents no bound of the text beside an image; more than this is not billed. */
 const TEXT_TOKENS_MAX = 1_024;
 
-/** `form`: the images that are edited; null: none. */
-function convertRequest(
+/** A request in OpenAI's fields. `form`: the images that are edited; null: none. Throws invalid_request. */
+export function readImages(
   body: JsonObject,
   form: MeasuredForm | null,
 ): { message: JsonObject; units: Units; unbounded: Unbounded } {
@@ -101,7 +101,7 @@ function convertRequest(
 }
 
 /** An edit in JSON: its images are sent in a form, as those of other clients are. */
-function convertEdit(body: JsonObject): ReturnType<typeof convertRequest> & { files: readonly SentFile[] } {
+function convertEdit(body: JsonObject): ReturnType<typeof readImages> & { files: readonly SentFile[] } {
   const { images: given, mask = null, ...fields } = body;
   const list = requireList(given, 'images');
   if (list.length === 0) throw wrongField('images', 'Field required');
@@ -112,7 +112,7 @@ function convertEdit(body: JsonObject): ReturnType<typeof convertRequest> & { fi
   if (mask !== null) files.push(readReference(mask, 'mask', 'mask'));
   const said = Object.entries(fields).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
   const measured = files.map(({ file: { read: _, at: __, ...file }, sha256 }) => ({ ...file, sha256, seconds: null }));
-  return { ...convertRequest(fields, { fields: said, files: measured }), files: files.map(({ file }) => file) };
+  return { ...readImages(fields, { fields: said, files: measured }), files: files.map(({ file }) => file) };
 }
 
 /** https://developers.openai.com/api/reference/resources/images (30 November 2026). */

@@ -90,7 +90,11 @@ function imagenBody(attempt: Attempt): JsonObject {
 /** The ratio that is nearest to a size in pixels; or a size in the vendor's words, such as "2K". */
 function readSize(attempt: Attempt, ratios: readonly string[]): { ratio: string | null; size: string | null } {
   const asked = textOf(readImagesRequest(attempt).fields['size']);
-  if (/^\dK$/.test(asked)) return { ratio: null, size: asked };
+  const given = textOf(attempt.request.body['aspect_ratio']); // of a client of Gemini
+  if (given !== '' && !ratios.includes(given))
+    refuseField('aspectRatio', `the provider of this model accepts only ${ratios.join(', ')}`);
+  if (/^\dK$/.test(asked)) return { ratio: given || null, size: asked };
+  if (given !== '') return { ratio: given, size: null };
   const pixels = parseImageSize(asked);
   if (pixels === null) return { ratio: null, size: null };
   const wanted = Math.log(pixels.width / pixels.height);

@@ -39,6 +39,7 @@ test('every command of the page does what the text above it says', () => {
     { data: [], total: { count: 0 } },
     { data: expect.any(Array) },
     { data: [] },
+    { data: [], next_cursor: null },
     { error: { code: 'object_not_found' } }, // the page is off
     { email: 'ada@example.com', role: 'viewer', account: null, purpose: 'invitation' },
     { page: '/usage', name: 'Errors of today', is_shared: false, is_own: true },

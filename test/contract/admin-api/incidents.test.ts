@@ -147,7 +147,7 @@ test('an incident is reported once when it begins and once when it ends, whateve
       type: 'incident.opened',
       account: null,
       data: { ...facts, cause: 'failed', requests: 9 },
-      description: 'Requests for the model fable have failed since 20 Nov 2026, 10:00 UTC: 500: internal error.',
+      description: 'Requests for the model fable have failed since Nov 20, 2026, 10:00 AM UTC: 500: internal error.',
     },
   ]);
   installation.clock.advance(5 * MINUTE_MS);
@@ -164,7 +164,7 @@ test('an incident is reported once when it begins and once when it ends, whateve
       type: 'incident.ended',
       data: { ...facts, severity: 'warning', ended_at: ended },
       description: expect.stringMatching(
-        /^Requests for the model fable failed from 20 Nov 2026, 10:00 UTC to 20 Nov 2026, 10:\d\d UTC\. The incident has ended\.$/,
+        /^Requests for the model fable failed from Nov 20, 2026, 10:00 AM UTC to Nov 20, 2026, 10:\d\d AM UTC\. The incident has ended\.$/,
       ),
     },
   ]);

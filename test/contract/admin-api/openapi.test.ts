@@ -203,12 +203,12 @@ describe('every documented response is returned:', () => {
       ({ path, body }) =>
         body?.['secret'] !== undefined || body?.['token'] !== undefined
           ? { body: 'secret' in body ? { ...body, secret: 'unknown' } : { ...body, token: 'unknown' } }
-          : /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|exp|agent|dgrp|view)_\w+|\/(?:house-behind|telemetry)\b/.test(
+          : /\/(?:key|acct|tok|person|req|batch|msgbatch|pay|dest|dlv|exp|agent|dgrp|view)_\w+|\/(?:house-behind|telemetry)\b/.test(
                 path,
               )
             ? {
                 path: path.replace(
-                  /\/(?:key|acct|tok|person|req|batch|pay|dest|dlv|exp|agent|dgrp|view)_\w+|\/(?:house-behind|telemetry)\b/,
+                  /\/(?:key|acct|tok|person|req|batch|msgbatch|pay|dest|dlv|exp|agent|dgrp|view)_\w+|\/(?:house-behind|telemetry)\b/,
                   '/unknown',
                 ),
               }

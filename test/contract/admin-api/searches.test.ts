@@ -41,6 +41,12 @@ test('the catalog is searched by names, display names, aliases and titles, in up
   expect(await namesAt('/models?search=stor')).toEqual(['fable-1']);
   expect(await namesAt('/models?groups=sagas')).toEqual(['saga-1']);
   expect(await namesAt('/models?groups=sagas,fables&search=-1')).toEqual(['fable-1', 'saga-1']);
+  expect(await namesAt('/models?patterns=saga-*,fable-1')).toEqual(['fable-1', 'saga-1']);
+  expect(await namesAt('/models?patterns=fable')).toEqual([]);
+  expect(await namesAt('/models?groups=sagas,fables&serves=images')).toEqual([]);
+  expect(await namesAt('/models?groups=sagas&serves=messages')).toEqual(['saga-1']);
+  const { body } = await installation.ask('GET', '/api/v1/groups?search=SAGA');
+  expect(body['data']).toEqual([expect.objectContaining({ name: 'sagas', model_count: 1 })]);
   expect(await namesAt('/groups?search=SAGA')).toEqual(['sagas']);
   expect(await namesAt('/providers?search=vendor')).toEqual(['First-Vendor', 'last-vendor']);
   expect(await namesAt('/providers?search=first')).toEqual(['First-Vendor']);

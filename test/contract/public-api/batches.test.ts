@@ -292,3 +292,45 @@ test('a multiplier sells requests of batches at the price of the operator, and t
     await set({ batch_multiplier: '1' });
   }
 });
+
+test('operators and account holders see a batch, what is reserved for it, and cancel it', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const client = anthropicOf(caller.secret);
+  await set({ batch_messages_max: 0 });
+  try {
+    const made = await client.messages.batches.create({ requests: [requestOf('one'), requestOf('two')] });
+    const [kept] = [await client.messages.batches.create({ requests: [requestOf('three')] })];
+    const path = `/batches/${made.id}`;
+    const { held } = await accountOf(caller);
+    const shown = {
+      id: made.id,
+      account: caller.account,
+      status: 'running',
+      requests: 2,
+      succeeded: 0,
+      endpoint: '/v1/messages',
+    };
+    const first = await world.admin('GET', path);
+    const second = await world.admin('GET', `/batches/${kept?.id}`);
+    expect(first).toMatchObject(shown);
+    expect(Number(first['reserved']) + Number(second['reserved'])).toBeCloseTo(Number(held), 9);
+    const listed = async (query: string) =>
+      ((await world.admin('GET', `/batches?account=${caller.account}${query}`))['data'] as Json[]).map(({ id }) => id);
+    expect(await listed('')).toEqual([kept?.id, made.id]);
+    const page = await world.admin('GET', `/batches?account=${caller.account}&limit=1`);
+    expect(await listed(`&limit=1&cursor=${page['next_cursor']}`)).toEqual([made.id]);
+    expect(await world.admin('POST', `${path}/cancel`, {})).toMatchObject({ id: made.id, requests: 2 });
+    await untilEnded(client, made.id);
+    expect(await world.admin('GET', path)).toMatchObject({ status: 'ended', canceled: 2, reserved: '0' });
+    expect(await world.admin('POST', `${path}/cancel`, {})).toMatchObject({ status: 'ended' });
+    expect(await listed('&status=running')).toEqual([kept?.id]);
+    expect(await listed('&since=2099-01-01')).toEqual([]);
+    await client.messages.batches.cancel(kept?.id ?? '');
+    await untilEnded(client, kept?.id ?? '');
+    const { data: audit } = (await world.admin('GET', '/audit?limit=20')) as { data: Json[] };
+    expect(audit.filter(({ action, object }) => action === 'batch.cancel' && object === made.id)).toHaveLength(1);
+  } finally {
+    await set({ batch_messages_max: 16 });
+  }
+});

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Account } from '../../../src/accounts/accounts.ts';
 import { type OpenStores, openWorkbench, START_MS, type Workbench } from '../../money/ledger/workbench.ts';
+import { allRefusals } from '../../support/everything.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
 
 const TERMS = { enabled: true, creditLine: 0, allowance: null, allowancePeriod: 'total' } as const;
@@ -18,6 +19,7 @@ async function belowOf(bench: Workbench, id: number): Promise<number[]> {
 }
 
 export function accountTreeTests(open: OpenStores): void {
+  refusalTests(open);
   test('the accounts below one are found on every level, oldest first, until they are moved', async () => {
     await using bench = await openWorkbench(open, 100);
     const ids: number[] = [];
@@ -81,5 +83,33 @@ export function accountTreeTests(open: OpenStores): void {
     expect(listed).toEqual(listed.toSorted((one, other) => other - one));
     const foreign = await stores.usage.listUsage({ ...page, account: child, key: keys[0] as number, before: null });
     expect(foreign).toEqual([]);
+  });
+}
+
+function refusalTests(open: OpenStores): void {
+  test('refused requests of an account are counted with those of the accounts below it, on every level', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { traffic } = bench.stores;
+    const [child, grandchild, stranger] = [
+      await bench.addAccount(0),
+      await bench.addAccount(0),
+      await bench.addAccount(0),
+    ];
+    await place(bench, child, bench.account);
+    await place(bench, grandchild, child);
+    const refusal = { atMs: START_MS, key: null, code: 'key_invalid', status: 401, lastAtMs: START_MS, message: '' };
+    const counts = [bench.account, child, grandchild, stranger].map((account, at) => ({
+      ...{ ...refusal, account, count: 10 ** at },
+    }));
+    await traffic.addRefusals(counts);
+    const countOf = async (account: number, below?: boolean) => {
+      const question = { ...allRefusals, account, ...(below !== undefined && { below }), groupBy: 'hour' as const };
+      const { rows, whole } = await traffic.totalRefusals(question);
+      return [rows.map(({ count }) => count), whole.count];
+    };
+    expect(await countOf(bench.account, true)).toEqual([[111], 111]);
+    expect(await countOf(bench.account, false)).toEqual([[1], 1]);
+    expect(await countOf(child, true)).toEqual([[110], 110]);
+    expect(await countOf(child)).toEqual([[10], 10]);
   });
 }

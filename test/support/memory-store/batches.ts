@@ -56,6 +56,15 @@ export function batchReads({ batches, batchResults, batchParts, claims, holds }:
         .sort((one, other) => sign * byAge(one, other))
         .slice(0, limit);
     },
+    listShownBatches: async ({ accountId, keyIds, status, sinceMs, untilMs, after, limit }) =>
+      [...batches.values()]
+        .filter((batch) => (accountId ?? batch.accountId) === batch.accountId)
+        .filter(({ keyId }) => keyIds === null || keyIds.includes(keyId))
+        .filter((batch) => (status ?? batch.status) === batch.status)
+        .filter(({ createdAtMs }) => createdAtMs >= (sinceMs ?? 0) && createdAtMs < (untilMs ?? createdAtMs + 1))
+        .filter((batch) => after === null || byAge(batch, after) < 0)
+        .sort((one, other) => byAge(other, one))
+        .slice(0, limit),
     listRunningBatches: async (limit) =>
       running()
         .sort((one, other) => one.companyId - other.companyId || one.id - other.id)

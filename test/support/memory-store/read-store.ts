@@ -630,7 +630,7 @@ function listBelow(tables: MemoryTables, id: number): Account[] {
   return below.sort((one, other) => at(one) - at(other));
 }
 
-function isBelow(tables: MemoryTables, account: number, id: number): boolean {
+export function isBelow(tables: MemoryTables, account: number, id: number): boolean {
   const parentId = tables.accounts.get(account)?.parentId ?? null;
   return parentId !== null && (parentId === id || isBelow(tables, parentId, id));
 }

@@ -11,6 +11,7 @@ import type {
   RefusalGrouping,
   RefusalTotal,
 } from '../../../src/traffic/traffic.ts';
+import { isBelow } from './read-store.ts';
 import type { MemoryTables } from './tables.ts';
 
 export function writeTraffic({ refusals, routeHours }: MemoryTables, row: TrafficRow): void {
@@ -36,14 +37,17 @@ type TrafficReads = Pick<
   'listRefusals' | 'totalRefusals' | 'listFrequentRefusals' | 'findRefusalsBeyond' | 'listRouteHours'
 >;
 
-export function trafficReads({ refusals, routeHours, keys }: MemoryTables): TrafficReads {
-  const newest = ({ account, key, madeBy, code, sinceMs, untilMs }: RefusalFilter) =>
-    [...refusals.values()]
-      .filter((row) => (account === null || row.account === account) && (key === null || row.key === key))
+export function trafficReads(tables: MemoryTables): TrafficReads {
+  const { refusals, routeHours, keys } = tables;
+  const newest = (filter: RefusalFilter & { below?: boolean }) => {
+    const { madeBy, code, sinceMs, untilMs } = filter;
+    return [...refusals.values()]
+      .filter((row) => isOf(tables, row, filter))
       .filter((row) => madeBy === null || (row.key !== null && isKeyOf(keys.get(row.key) ?? { madeBy: null }, madeBy)))
       .filter((row) => code === null || row.code === code)
       .filter((row) => row.atMs >= (sinceMs ?? 0) && row.atMs <= (untilMs ?? Number.MAX_SAFE_INTEGER))
       .sort((one, other) => other.atMs - one.atMs || other.seq - one.seq);
+  };
   const all: RefusalFilter = { account: null, key: null, madeBy: null, code: null, sinceMs: null, untilMs: null };
   return {
     async listRefusals({ before, limit, ...filter }) {
@@ -75,6 +79,15 @@ export function trafficReads({ refusals, routeHours, keys }: MemoryTables): Traf
     },
     listRouteHours: async (sinceMs) => [...routeHours.values()].filter(({ atMs }) => atMs >= sinceMs),
   };
+}
+
+function isOf(
+  tables: MemoryTables,
+  row: RefusalCount,
+  { account, below = false, key }: Pick<RefusalFilter, 'account' | 'key'> & { below?: boolean },
+): boolean {
+  const isAmong = (id: number) => account === null || id === account || (below && isBelow(tables, id, account));
+  return (account === null || (row.account !== null && isAmong(row.account))) && (key === null || row.key === key);
 }
 
 async function* inRuns(rows: readonly RefusalCount[], groupBy: RefusalGrouping): AsyncGenerator<RefusalTotal[]> {

@@ -68,7 +68,7 @@ describe('the event types', () => {
     const names = { model: 'fable', provider: 'vendor', key: 'key_1', subject: 'nightly', cause: 'failed' };
     const say = (kind: string) => eventTypes['incident.opened'].describe({ ...facts, ...names, kind, message: 'No.' });
     const said = incidentKinds.map(say);
-    expect(said.filter((text) => !text.endsWith(' since 30 Nov 2026, 14:04 UTC: No.'))).toEqual([]);
+    expect(said.filter((text) => !text.endsWith(' since Nov 30, 2026, 2:04 PM UTC: No.'))).toEqual([]);
     expect(said.filter((text) => text.includes('“'))).toEqual([]);
     expect(say('of_later')).toStartWith('“of_later” has been a problem since');
   });

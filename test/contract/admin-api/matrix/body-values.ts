@@ -542,6 +542,7 @@ export const bodyRules: Record<string, BodyRule> = {
     least: () => ({}),
     values: () => ({ period: values(['2026-10'], ['2026-11', '2026-10-01', '2026-13', 'october', 7, null]) }),
   },
+  'POST /api/v1/batches/{id}/cancel': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/destinations/{id}/rotate': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/destinations/{id}/test': { least: () => ({}), values: () => ({}) },
   'POST /api/v1/deliveries/{id}/redeliver': { least: () => ({}), values: () => ({}) },

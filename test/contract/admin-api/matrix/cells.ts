@@ -54,6 +54,7 @@ export const UNKNOWN_IDS = {
   destination: 'dest_000000000',
   export: 'exp_000000000',
   delivery: 'dlv_000000000',
+  batch: 'msgbatch_000000000',
   'code-batch': 'batch_000000000',
   'directory-group': 'dgrp_000000000',
   view: 'view_000000000',

@@ -60,6 +60,8 @@ export const queryValues: Record<string, Values> = {
   'GET /api/v1/provider-bills?provider': () => [plain('house-behind'), plain('sandbox', nothing), wrong('')],
   search: () => [plain('no such name', nothing), wrong(' ')],
   groups: () => [plain('no-such-group', nothing)],
+  patterns: () => [plain('no-such-model-*', nothing)],
+  serves: () => [plain('moderation', ({ name }) => name === 'sandbox-moderation'), wrong('video')],
   'GET /api/v1/keys?search': () => [plain('no such key', nothing), wrong(' ')],
   'GET /api/v1/keys?status': () => [plain('revoked', ({ name }) => name.endsWith('revoked')), wrong('pending')],
   'GET /api/v1/keys?sort': () => [plain('created'), plain('name'), plain('last_used'), wrong('balance')],
@@ -70,6 +72,7 @@ export const queryValues: Record<string, Values> = {
   kind: () => [plain('credit'), plain('refund'), plain('beside_usage'), wrong('usage')],
   'GET /api/v1/payments?kind': () => [plain('checkout'), plain('subscription', nothing), wrong('usage')],
   status: () => [plain('pending'), plain('refunded', nothing), wrong('revoked')],
+  'GET /api/v1/batches?status': () => [plain('running'), plain('ended', nothing), wrong('all')],
   'GET /api/v1/incidents?status': () => [plain('open'), plain('ended'), wrong('all')],
   // Entries of an account: a message of another account has no entries, like one that does not exist.
   request: (world) => [

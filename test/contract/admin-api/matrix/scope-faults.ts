@@ -6,6 +6,7 @@ import type { AccessToken, Account, Key, Person, SavedView } from '../../../../s
 import type { AgentGrant } from '../../../../src/agents/agents.ts';
 import type { AuditRecord, RememberedCreation } from '../../../../src/audit/audit.ts';
 import { formatId } from '../../../../src/base/ids.ts';
+import type { Batch } from '../../../../src/batches/batches.ts';
 import type { Delivery, Destination } from '../../../../src/delivery/delivery.ts';
 import type { StoredEvent } from '../../../../src/events/events.ts';
 import type { ExportRun, ExportSchedule } from '../../../../src/exports/exports.ts';
@@ -36,6 +37,7 @@ const open = [
   'payments',
   'billing',
   'destinations',
+  'batches',
   'deliveries',
   'agentGrants',
   'exports',
@@ -92,8 +94,14 @@ function accountFaults(world: World, principal: Principal, change: RowChange): s
     if (formatId('acct', account) === world.accountIds[principal.account ?? 'alpha']) return true;
     return principal.role === 'owner' && own(accounts.get(account)?.parentId ?? null);
   };
-  if (table === 'destinations' || table === 'deliveries' || table === 'agentGrants' || table === 'exports')
-    return own((change.after as Destination | Delivery | AgentGrant | ExportSchedule).accountId)
+  if (
+    table === 'batches' ||
+    table === 'destinations' ||
+    table === 'deliveries' ||
+    table === 'agentGrants' ||
+    table === 'exports'
+  )
+    return own((change.after as Batch | Destination | Delivery | AgentGrant | ExportSchedule).accountId)
       ? []
       : [`changes ${table} of another account`];
   if (table === 'savedViews') {

@@ -4,7 +4,8 @@
 import { makeMailedSecret } from '../../../../src/accounts/accounts.ts';
 import { makeDeviceCode, makeGrant } from '../../../../src/agents/grant.ts';
 import { DAY_MS } from '../../../../src/base/clock.ts';
-import { formatId, parseId } from '../../../../src/base/ids.ts';
+import { formatId, newNumber, parseId } from '../../../../src/base/ids.ts';
+import { type Batch, NO_COUNTS } from '../../../../src/batches/batches.ts';
 import { sealUnsubscribe } from '../../../../src/delivery/send-notice.ts';
 import { hashSecret, openVault } from '../../../../src/secrets/secrets.ts';
 import { noAuditContext } from '../../../support/no-audit-context.ts';
@@ -47,6 +48,7 @@ export interface Principal {
 export type ObjectKind =
   | 'account'
   | 'key'
+  | 'batch'
   | 'token'
   | 'person'
   | 'usage'
@@ -335,10 +337,31 @@ async function addKey(world: World, maker: Principal, account: AccountName, more
   objects.push(key);
   for (const [at, requestId] of (await useKey(installation, body, 2)).entries())
     objects.push(worldObject('usage', `usage ${at} of ${name}`, requestId, account, { maker: maker.name }));
+  await addBatch(world, key, `batch of ${name}`);
   const counted = { atMs: NOW_MS, lastAtMs: NOW_MS, status: 400, count: 1, message: `refused for ${name}` };
   const ids = { account: parseId('acct', accountIds[account]), key: parseId('key', key.id) };
   await installation.stores.traffic.addRefusals([{ ...counted, ...ids, code: 'model_not_found' }]);
   return key;
+}
+
+/** A batch that the key has made, and that runs. */
+async function addBatch({ installation, objects, accountIds }: World, key: WorldObject, name: string): Promise<void> {
+  const accountId = parseId('acct', accountIds[key.account ?? 'alpha']) ?? 0;
+  const id = newNumber();
+  const batch: Batch = {
+    ...{ id, accountId, companyId: accountId, keyId: parseId('key', key.id) ?? 0 },
+    ...{ form: 'messages', status: 'running', endpoint: '/v1/messages', groups: [], headers: {}, metadata: null },
+    ...{
+      createdAtMs: NOW_MS,
+      dueAtMs: NOW_MS + DAY_MS,
+      expiresAtMs: NOW_MS + DAY_MS,
+      cancelAtMs: null,
+      endedAtMs: null,
+    },
+    ...{ inputFileId: 1, outputFileId: null, errorFileId: null, requests: 1, counts: NO_COUNTS },
+  };
+  await installation.stores.batches.createBatch(batch, []);
+  objects.push(worldObject('batch', name, formatId('msgbatch', id), key.account, { maker: key.maker }));
 }
 
 /**

@@ -145,7 +145,7 @@ export const generateContent: FrontDriver = {
     [{ serviceTier: 'PRIORITY' }, 'feature_unavailable', 'serviceTier'],
     [{ tools: [{ googleSearch: {} }] }, 'feature_not_priced', 'tools.0.googleSearch'],
     [
-      { generationConfig: { responseModalities: ['IMAGE'] } },
+      { generationConfig: { responseModalities: ['AUDIO'] } },
       'feature_not_priced',
       'generationConfig.responseModalities',
     ],

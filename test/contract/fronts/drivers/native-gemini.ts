@@ -55,7 +55,7 @@ const NOT_OFFERED: [path: string, members: Json][] = [
     `tools.1.${name}`,
     { tools: [{ functionDeclarations: [] }, { [name]: {} }] },
   ]),
-  ['generationConfig.responseModalities', config({ responseModalities: ['TEXT', 'IMAGE'] })],
+  ['generationConfig.responseModalities', config({ responseModalities: ['TEXT', 'AUDIO'] })],
   ['generationConfig.response_modalities', config({ response_modalities: ['AUDIO'] })],
   ['generationConfig.candidateCount', config({ candidateCount: 2 })],
   ['generationConfig.max_output_tokens', config({ maxOutputTokens: 5, max_output_tokens: 50 })],

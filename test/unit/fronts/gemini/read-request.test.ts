@@ -364,7 +364,7 @@ test('a format is a closed schema, or an instruction without one', () => {
 });
 
 test('a refused member is refused with content, and not with an empty list or false', () => {
-  const generationConfig = { responseModalities: ['TEXT', 'IMAGE'] };
+  const generationConfig = { responseModalities: ['TEXT', 'AUDIO'] };
   expect(refusalOf({ generationConfig })).toStartWith('feature_not_priced: generationConfig.responseModalities: ');
   expect(refusalOf({ tools: [{ mcpServers: [{ name: 'a' }] }] })).toStartWith('feature_not_priced: ');
   expect(refusalOf({ store: true })).toStartWith('feature_unavailable: ');

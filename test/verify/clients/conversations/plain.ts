@@ -211,7 +211,7 @@ export const drawing: Conversation = {
 export const editing: Conversation = {
   name: 'editing',
   body: { prompt: 'the bicycle in blue', picture: PNG },
-  only: OPENAI_MEDIA,
+  only: [...OPENAI_MEDIA, 'genai-sdk', 'genai-python'],
   provider: { kind: 'openai' },
   model: { serves: 'images', price: { units: { per_image: '0.04' } } },
   upstream: [scripts.json(JSON.stringify({ created: 1_790_000_000, data: [{ b64_json: PNG }] }))],

@@ -31,6 +31,12 @@ async function hold({
       const { embeddings } = await ai.models.embedContent({ model: asked.model, contents: embedded.input });
       return { vectors: embeddings.map(({ values }) => values) };
     }
+    case 'editing': {
+      const contents = [{ inlineData: { mimeType: 'image/png', data: embedded.picture } }, embedded.prompt];
+      const asking = { model: asked.model, contents, config: { responseModalities: ['IMAGE'] } };
+      const { candidates } = await ai.models.generateContent(asking);
+      return { files: candidates[0].content.parts.map(({ inlineData }) => inlineData.data) };
+    }
     case 'structured':
       return { object: JSON.parse((await ai.models.generateContent(asked)).text) };
     case 'abort':

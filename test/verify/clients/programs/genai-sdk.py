@@ -1,5 +1,6 @@
 # Google's GenAI SDK for Python.
 
+import base64
 import os
 
 from google import genai
@@ -78,6 +79,12 @@ def hold(conversation):
     if name == "embeddings":
         embedded = client.models.embed_content(model=asked["model"], contents=conversation["body"]["input"])
         return {"vectors": [each.values for each in embedded.embeddings]}
+    if name == "editing":
+        body = conversation["body"]
+        picture = types.Part.from_bytes(data=base64.b64decode(body["picture"]), mime_type="image/png")
+        config = types.GenerateContentConfig(response_modalities=["IMAGE"])
+        edited = client.models.generate_content(model=asked["model"], contents=[picture, body["prompt"]], config=config)
+        return {"files": [base64.b64encode(part.inline_data.data).decode() for part in edited.candidates[0].content.parts]}
     if name == "structured":
         return {"object": client.models.generate_content(**asked).parsed}
     if name == "abort":
