@@ -3,7 +3,7 @@
 // reserve, billed and told once, like a request that this service sends.
 
 import { parseWholeNumber } from '../base/checked-number.ts';
-import { pause } from '../base/timers.ts';
+import { nextTurn, pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -349,8 +349,9 @@ export class PartRunner {
       if (position % PLACES_PER_FILE === 0) answers = await readAnswers(files.get(position / PLACES_PER_FILE));
       const answer = answers.get(position);
       if (answer === undefined || isDone(position)) continue;
-      while (open.size >= bounds.batchItemsOpenMax) await Promise.race(open);
+      while (open.size >= bounds.batchAnswersOpenMax) await Promise.race(open);
       if (failure !== null) break;
+      await nextTurn(); // clients come between two answers
       const taking: Promise<void> = this.#context
         .take(position, line, part, answer)
         .catch((thrown) => {

@@ -66,6 +66,7 @@ export const bounds = {
   batchItemPauseMsMax: 60_000,
   batchGroupsMax: 16, // of requests that are gathered for a provider at once
   batchPartTriesMax: 5,
+  batchAnswersOpenMax: 16, // of a provider: not billed, or not durable
   batchPartPollMsMax: 60_000,
   batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached
   batchRowsAtOnce: 1_000,

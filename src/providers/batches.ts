@@ -114,10 +114,16 @@ export function bodyOfLines(lines: BatchLines, head: string, tail: string): Stre
     bytes: begin.length + lines.bytes + end.length,
     async *read() {
       yield begin;
-      for await (const piece of lines.read()) yield piece.map((byte) => (byte === LINE_END ? COMMA : byte));
+      for await (const piece of lines.read()) yield withCommas(piece);
       yield end;
     },
   };
+}
+
+function withCommas(piece: Uint8Array): Uint8Array {
+  const changed = piece.slice();
+  for (let at = changed.indexOf(LINE_END); at >= 0; at = changed.indexOf(LINE_END, at + 1)) changed[at] = COMMA;
+  return changed;
 }
 
 const LINE_END = 0x0a;
