@@ -68,7 +68,7 @@ interface Meters {
  */
 export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
   const reserved = operation.reserve === undefined ? undefined : rows.hold(operation.reserve);
-  const done = operation.isDone === true && reserved !== undefined ? reserved : null;
+  const done = operation.isDone === true ? reserved : undefined;
   if (reserved === undefined || rows.hold(operation.requestId) !== undefined)
     return admitNow(rows, operation, isNew, done);
   assert(operation.claim !== undefined, 'a message with a reserve has a claim');
@@ -88,12 +88,12 @@ export function admit(rows: Rows, operation: Admit, isNew = false): Effect {
 }
 
 /** `done`: the reserve, as it was, of work that was done already. */
-function admitNow(rows: Rows, operation: Admit, isNew: boolean, done: HoldRow | null = null): Effect {
+function admitNow(rows: Rows, operation: Admit, isNew: boolean, done?: HoldRow): Effect {
   assertAmount(operation.amount);
   if (operation.least !== undefined) assertAmount(operation.least); // NaN becomes null in JSON
   const lease = rows.lease(operation.owner.node);
   if (lease === undefined || lease.epoch !== operation.owner.epoch) return { answer: refuse('not_owner') };
-  const meters = done === null ? readMeters(rows, operation) : readDoneMeters(rows, operation, done);
+  const meters = done === undefined ? readMeters(rows, operation) : readDoneMeters(rows, operation, done);
   if ('answer' in meters) return meters;
   const open = rows.hold(operation.requestId);
   if (open !== undefined) {

@@ -57,7 +57,7 @@ function doneTests(open: OpenStores): void {
     await bench.ask({ kind: 'set-person', person, account, enabled: true });
     await bench.setKey({ person, quota: 200 });
     await bench.ask(reserve(bench, 100));
-    expect(await bench.admit(5)).toMatchObject({ ok: true }); // the slot, and the request of the minute
+    expect(await bench.admit(5, { limits: rates })).toMatchObject({ ok: true }); // the slot, and the request of the minute
     await bench.setKey({ person, quota: 1, status: 'disabled' });
     await bench.ask({ kind: 'set-person', person, account, enabled: false });
     await bench.setAccount({ enabled: false, allowance: 1 });
@@ -78,6 +78,13 @@ function doneTests(open: OpenStores): void {
       });
     }
     expect(await bench.wallet()).toEqual({ balance: 170, held: 5 });
+    await bench.release('req_1');
+    await bench.setAccount({});
+    await bench.setKey({ status: 'enabled' });
+    await bench.ask({ kind: 'set-person', person, account, enabled: true });
+    bench.clock.advance(60_000);
+    expect(await bench.admit(5, { limits: rates })).toMatchObject({ ok: true }); // no tokens counted
+    await bench.setKey({ person, quota: 1, status: 'disabled' });
     const [levels] = [await bench.stores.ledger.keyMeters(bench.key, START_MS)];
     expect(levels).toMatchObject({ quotaUsed: 30, quotaHeld: 5 });
     const admit = admission(bench, 1, { isDone: true, reserve: 'rsv_never' });
