@@ -13,6 +13,7 @@ import { encoderOf } from './encode.ts';
 import { accountField, accountShown, amountShown, countShown, idField, rangeFields, timeShown } from './fields.ts';
 import { answerRows, cursorAfter, sortedPosition } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
+import { hideable } from './visibility.ts';
 
 const STATUSES = ['running', 'canceling', 'ended'] as const;
 
@@ -24,7 +25,7 @@ export const batchSchema = z
     form: z.enum(['messages', 'openai']).describe('messages: Anthropic’s Message Batches. openai: a batch of a file.'),
     endpoint: z.string().describe('The path that each of its requests is sent to.'),
     status: z.enum(STATUSES).describe('canceling: no further request is sent.'),
-    groups: z.array(z.string()).describe('The groups that sell its models.'),
+    groups: hideable('group', z.array(z.string())).describe('The groups that sell its models.'),
     requests: countShown,
     succeeded: countShown,
     errored: countShown,

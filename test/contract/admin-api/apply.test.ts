@@ -190,6 +190,7 @@ describe('the lists of the catalog', () => {
       concurrency: null,
       residency: null,
       tiers: null,
+      model_count: 1,
     });
   });
 
