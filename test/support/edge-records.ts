@@ -14,7 +14,7 @@ export const ZONES = ['America/New_York', 'Asia/Kathmandu', 'Pacific/Auckland'] 
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const DAYS_AGO = [0, 1, 6, 29, 100];
+const DAYS_AGO = [0, 1, 6, 29, 35, 40, 100]; // 35 and 40: the month before has costs that are known
 const CLOCK_DAYS = 300;
 const BEFORE_MS = 1;
 /** In nanodollars. */
