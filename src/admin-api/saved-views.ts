@@ -68,6 +68,7 @@ export const savedViewRoutes: AdminRoute[] = [
     body: createBody,
     isCreation: true,
     conflict: `You have ${bounds.viewsPerOwnerMax} views`,
+    notFound: 'The view that this idempotency key saved has been deleted',
     answer: [savedViewSchema, 'The view'],
     links: ['view-change', 'view-delete'],
     async handle(call) {

@@ -77,3 +77,13 @@ test('views are bounded in number and length', async () => {
   const refused = await ask('POST', '', MEMBERS);
   expect([refused.status, errorOf(refused.body).code]).toEqual([409, 'conflict']);
 });
+
+test('a repeated creation whose view was deleted meanwhile is not found, and makes no other', async () => {
+  const { ask } = await makeInstallation();
+  const save = () => ask('POST', '/api/v1/views', MEMBERS, { 'idempotency-key': 'once' });
+  const { body } = await save();
+  await ask('POST', `/api/v1/views/${body['id']}/delete`, {});
+  const repeated = await save();
+  expect([repeated.status, errorOf(repeated.body).code]).toEqual([404, 'object_not_found']);
+  expect((await ask('GET', '/api/v1/views')).body['data']).toEqual([]);
+});
