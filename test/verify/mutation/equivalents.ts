@@ -36,6 +36,7 @@ export const equivalents: ReadonlyMap<string, string> = new Map([
   ['debtChange:compare:1eqjcc', 'both give zero'],
   ['note:compare:td4t38', 'no change of a debt is of zero'],
   ['of:no-if:tunqy8', 'of two rows of a person, the later one is kept'],
+  ['of:no-effect:q3qsrd', 'of two rows of a person, the later one is kept'],
   // Around the decisions.
   ['settle:only-right:ph90la', 'without a state the payment is foreign'],
   ['union:only-left:2hd600', 'only work is saved: the list is cut afterwards'],
