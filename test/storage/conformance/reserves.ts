@@ -47,6 +47,7 @@ export function reserveConformance(open: OpenStores): void {
   keepingTests(open);
   changeTests(open);
   doneTests(open);
+  movingTests(open);
 }
 
 function doneTests(open: OpenStores): void {
@@ -116,6 +117,40 @@ function doneTests(open: OpenStores): void {
       [0, 0],
     ]);
     await bench.ask(giveBack());
+  });
+}
+
+function movingTests(open: OpenStores): void {
+  test('beside a message alone, which sees holds that another account pays for', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const { account } = bench;
+    expect(await bench.admit(10)).toMatchObject({ ok: true });
+    const terms = { ...TERMS, company: { parent: await bench.addAccount(100), paysFrom: 'parent' } } as const;
+    await bench.ask({ kind: 'set-account', account, terms });
+    const alone = bench.admission(200, { least: 1, isAloneIfShort: true });
+    expect(await bench.ask(alone)).toMatchObject({ ok: false, reason: 'insufficient', behindHolds: true });
+    await bench.release('req_1');
+  });
+
+  test('and an attempt that is reversed returns its cost to the account that paid', async () => {
+    await using bench = await openWorkbench(open, 100);
+    const { account } = bench;
+    const [before, after] = [await bench.addAccount(100), await bench.addAccount(100)];
+    const below = (parent: number) =>
+      bench.ask({ kind: 'set-account', account, terms: { ...TERMS, company: { parent, paysFrom: 'parent' } } });
+    const claim = { name: 'order-18', requestHash: 'hash' };
+    const attempt = async (outcome: 'service_cut' | 'completed') => {
+      const admit = bench.admission(30, { claim });
+      expect(await bench.ask(admit)).toMatchObject({ ok: true });
+      const record = bench.record(admit.requestId, { cost: 20, outcome });
+      await bench.ask({ kind: 'settle', requestId: admit.requestId, record, isAnswer: outcome === 'completed' });
+    };
+    await below(before);
+    await attempt('service_cut');
+    await below(after);
+    await attempt('completed');
+    const balanceOf = async (id: number) => (await bench.stores.ledger.accountMeters(id, START_MS))?.balance;
+    expect(await Promise.all([before, after].map(balanceOf))).toEqual([100, 80]);
   });
 }
 
