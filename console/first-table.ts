@@ -1,4 +1,4 @@
-// What each page shows before its libraries load: its title, the first request of the API, and the members of the answer that it
+// The content that each page shows before its libraries load: its title, the first request of the API, and the members of the answer that it
 // shows. It says nothing that the page does not, which test/console/pages.test.ts compares.
 
 export type Form = 'text' | 'count' | 'money' | 'cost' | 'moment' | 'precise' | 'date' | 'word' | 'outcome';

@@ -1,4 +1,4 @@
-// What was typed into the first content of a form before its page is drawn: the fields of the page take it over, with the focus.
+// Text typed into the first content of a form before the page is drawn: the page's fields take it over, with the focus.
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 

@@ -134,7 +134,7 @@ export function buildCatalog(
 }
 
 const MILLION = 1_000_000n;
-const BATCH_COST = '0.5'; // of all vendors with batches, for nearly all models (their price lists, November 2026)
+const BATCH_COST = '0.5'; // charged by all vendors with batches, for nearly all models (price lists, November 2026)
 
 function providerFrom(
   entry: CatalogDocument,

@@ -48,7 +48,7 @@ export const bounds = {
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message
   fetchedFilesMax: 20, // web addresses in one message
-  fetchedFileBytesMax: 20 * 1024 * 1024, // of one of them
+  fetchedFileBytesMax: 20 * 1024 * 1024, // per file
   fetchedFilesMsMax: 15_000, // for all of them
   fetchedRedirectsMax: 3,
   // Batches, by Anthropic's limits: https://platform.claude.com/docs/en/build-with-claude/batch-processing (2026-11-30)
@@ -64,9 +64,9 @@ export const bounds = {
   batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
   batchItemPauseMs: 1_000,
   batchItemPauseMsMax: 60_000,
-  batchGroupsMax: 16, // of requests that are gathered for a provider at once
+  batchGroupsMax: 16, // groups of requests being gathered for providers, per batch
   batchPartTriesMax: 5,
-  batchAnswersOpenMax: 16, // of a provider: not billed, or not durable
+  batchAnswersOpenMax: 16, // answers of a provider's batch being billed or stored at once
   batchPartPollMsMax: 60_000,
   batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached
   batchRowsAtOnce: 1_000,

@@ -1,5 +1,5 @@
 // Fetches the images and documents at web addresses in a message, for a provider whose setting says so, and puts their content in place
-// of the addresses. Before the plan, so that the hold covers what is really sent.
+// of the addresses. It runs before the plan, so that the hold covers what is sent.
 
 import { type Caller, topOf } from '../accounts/accounts.ts';
 import { type FetchedFile, type FetchOptions, fetchFile } from '../base/fetch-file.ts';

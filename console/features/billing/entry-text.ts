@@ -1,4 +1,4 @@
-// What entries of the journal say of themselves, in words in place of the references of the service.
+// Text for journal entries: words in place of the references that the service writes.
 
 import type { EntryShape } from '../../../src/admin-api/shapes.ts';
 

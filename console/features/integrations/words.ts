@@ -1,4 +1,4 @@
-// What each integration does, and the names of its states.
+// The purpose of each integration, and the names of its states.
 
 import type { IntegrationShape } from '../../../src/admin-api/shapes.ts';
 
