@@ -60,6 +60,7 @@ export const bounds = {
   batchItemBytesMore: 64 * 1024, // of a line besides its request
   batchesPerCompanyMax: 100, // that run
   batchesAtOnceMax: 1_000,
+  batchModelsMax: 20, // whose names are shown
   batchItemsOpenMax: 64, // of a batch: in progress, waiting to be sent again, or not durable
   batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
   batchItemPauseMs: 1_000,
