@@ -5,7 +5,7 @@ import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { fillCompany } from './fill-company.ts';
-import { fillConsole } from './fill-console.ts';
+import { fillBatches, fillConsole } from './fill-console.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
 import { type FilledService, type Places, signUpRoles, withBill, withDelivery, withExport } from './walk-pages.ts';
 
@@ -74,7 +74,8 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
   const batch = await turnpike.admin('POST', '/code-batches', { name: SCRIPT, amount: '5.00', count: 3 });
   const [code] = batch['codes'] as string[];
   await turnpike.admin('POST', `/accounts/${accountId}/redemptions`, { code });
-  const ids = { accountId, batchId: String(batch['id']), keyId: hostile.key, requestId };
+  const clientBatchId = await fillBatches(turnpike, hostile.secret, SCRIPT_MODEL);
+  const ids = { accountId, batchId: String(batch['id']), clientBatchId, keyId: hostile.key, requestId };
   const places: Places = {
     ...{ ...ids, ...(await withDelivery(turnpike, accountId)), exportId: await withExport(turnpike, accountId) },
     ...{ modelName: SCRIPT_MODEL, providerName: 'evil', billId: await withBill(turnpike, 'evil', SCRIPT) },

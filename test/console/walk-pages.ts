@@ -8,7 +8,7 @@ import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
 import { countUse } from '../support/count-uses.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { type FilledCompany, fillCompany } from './fill-company.ts';
-import { fillConsole } from './fill-console.ts';
+import { fillBatches, fillConsole } from './fill-console.ts';
 import { checkInLooks, findFaultsOfLook, findScript, type Look, takeLook } from './find-faults.ts';
 import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
 
@@ -21,6 +21,7 @@ export type Places = Readonly<
     | 'accountId'
     | 'batchId'
     | 'billId'
+    | 'clientBatchId'
     | 'keyId'
     | 'requestId'
     | 'modelName'
@@ -69,6 +70,7 @@ async function withUsage(turnpike: Turnpike) {
     accountId: accounts.acme,
     batchId: String(batch['id']),
     billId,
+    clientBatchId: await fillBatches(turnpike, key.secret),
     keyId: key.id,
     requestId,
     ...delivery,
@@ -83,6 +85,7 @@ async function withoutUsage(turnpike: Turnpike) {
   const missing = {
     billId,
     batchId: 'batch_000000000',
+    clientBatchId: 'msgbatch_000000000',
     destinationId: 'dest_000000000',
     deliveryId: 'dlv_000000000',
     exportId: 'exp_000000000',
