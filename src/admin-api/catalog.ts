@@ -7,6 +7,7 @@ import { nearestNumber } from '../base/checked-number.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
+  batchMembersOfKind,
   type Catalog,
   comparePrices,
   defaultBaseUrl,
@@ -493,6 +494,7 @@ export const catalogSchema = z
           kind: z.string(),
           base_url: z.string().nullable(),
           needs: z.array(z.enum(['region', 'project'])).describe('Further members that the kind requires.'),
+          batch_members: z.array(z.string()).describe('Members about batches of its own that the kind takes.'),
           auth_types: z
             .array(
               z.object({
@@ -552,6 +554,7 @@ export const catalogRoutes: AdminRoute[] = [
         kind,
         base_url: defaultBaseUrl(kind),
         needs: membersOfKind(kind),
+        batch_members: batchMembersOfKind(kind),
         auth_types: authTypesOfKind(kind).map(({ type, needsSecret, members }) => ({
           type,
           needs_secret: needsSecret,

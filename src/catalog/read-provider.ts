@@ -84,6 +84,11 @@ export function hasBatchesByDefault(kind: string, baseUrl: string): boolean {
   return HAVING_BATCHES.includes(kind) && VENDOR_ADDRESSES.includes(baseUrl.replace(/\/v\d\w*$/, ''));
 }
 
+/** The members of a provider of the kind about batches of its own. */
+export function batchMembersOfKind(kind: string): string[] {
+  return HAVING_BATCHES.includes(kind) ? ['batches', 'batch_cost'] : [];
+}
+
 /** Kinds whose address and requests depend on a region, and those that need a project. */
 const REGIONAL: readonly string[] = ['bedrock', 'vertex'];
 const OF_PROJECT: readonly string[] = ['vertex'];

@@ -89,6 +89,7 @@ export async function fillBatches({ url, admin }: Turnpike, secret: string, mode
   };
   const { id } = await make(model, 'no-such-model');
   while ((await send(`/${id}`))['processing_status'] !== 'ended') await Bun.sleep(50);
-  await admin('POST', '/apply', { document: { settings: { batch_messages_max: 0 } } });
+  const { document } = (await admin('GET', '/catalogue')) as { document: { settings: object } };
+  await admin('POST', '/apply', { document: { settings: { ...document.settings, batch_messages_max: 0 } } });
   return String((await make(model, model, 'sandbox-lorem'))['id']);
 }

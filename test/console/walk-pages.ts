@@ -42,10 +42,12 @@ export interface FilledService {
 
 /** An installation with or without usage, and one user per role. Owner and member belong to the same account. */
 export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promise<FilledService> {
-  const given = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
+  const { secret, ...given } = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
   const people = await signUpRoles(turnpike, given.accountId);
   const company = hasUsage ? await fillCompany(turnpike, given.accountId, people, 'and development') : null;
-  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people, company };
+  const clientBatchId = secret === null ? 'msgbatch_000000000' : await fillBatches(turnpike, secret);
+  const places = { ...given, clientBatchId, modelName: 'sandbox-echo', providerName: 'sandbox' };
+  return { places, people, company };
 }
 
 /** One user per role, owner and member of this account. */
@@ -70,11 +72,11 @@ async function withUsage(turnpike: Turnpike) {
     accountId: accounts.acme,
     batchId: String(batch['id']),
     billId,
-    clientBatchId: await fillBatches(turnpike, key.secret),
     keyId: key.id,
     requestId,
     ...delivery,
     exportId,
+    secret: key.secret,
   };
 }
 
@@ -85,12 +87,17 @@ async function withoutUsage(turnpike: Turnpike) {
   const missing = {
     billId,
     batchId: 'batch_000000000',
-    clientBatchId: 'msgbatch_000000000',
     destinationId: 'dest_000000000',
     deliveryId: 'dlv_000000000',
     exportId: 'exp_000000000',
   };
-  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
+  return {
+    accountId: String(id),
+    keyId: data[0]?.id ?? '',
+    requestId: `req_${'0'.repeat(25)}`,
+    ...missing,
+    secret: null,
+  };
 }
 
 /** A source and a bill of a provider, for a model of this name. */

@@ -33,6 +33,12 @@ import {
   furtherNameFault,
   furtherValues,
 } from './further-credentials.tsx';
+import {
+  FurtherSettingFields,
+  furtherSettingMembers,
+  furtherSettingNames,
+  furtherSettings,
+} from './further-settings.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
@@ -296,18 +302,20 @@ function ProviderEditForm({ name, onDone }: { name: string; onDone: () => void }
   const catalog = useGet('/catalogue');
   const written = catalog.data?.document.providers[name];
   if (written === undefined) return <FailureNotice failure={catalog.error} />;
-  const types = catalog.data?.provider_kinds.find(({ kind }) => kind === written.kind)?.auth_types ?? [];
-  return <LoadedEditForm name={name} written={written} types={types} onDone={onDone} />;
+  const kind = catalog.data?.provider_kinds.find((one) => one.kind === written.kind);
+  const { auth_types: types = [], batch_members: batchMembers = [] } = kind ?? {};
+  return <LoadedEditForm {...{ name, written, types, batchMembers, onDone }} />;
 }
 
 interface LoadedEditFormProps {
   name: string;
   written: CatalogShape['document']['providers'][string];
   types: readonly AuthType[];
+  batchMembers: readonly string[];
   onDone: () => void;
 }
 
-function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
+function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEditFormProps) {
   const form = useForm({
     initialValues: {
       base_url: written.base_url ?? '',
@@ -316,13 +324,15 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       ...credentialValues(written.auth),
       further: furtherValues(written.credentials),
       private_network: written.private_network,
+      ...furtherSettings(written),
     },
     validate: { further: { name: (name, { further }) => furtherNameFault(name, further) } },
   });
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
   const fieldOf = (field: string) =>
-    ['base_url', 'private_network', ...places].includes(field) || isCredentialField(field, form.values, types)
+    ['base_url', 'private_network', ...furtherSettingNames, ...places].includes(field) ||
+    isCredentialField(field, form.values, types)
       ? field
       : furtherField(field, form.values.further, types);
   const faults = objectFaults(apply.failure, ['providers', name], (field) => fieldOf(field) !== null);
@@ -338,7 +348,11 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       const address = isMoved ? undefined : base_url.trim();
       const credential = credentialMembers(values, types);
       const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
-      const changed = { ...current, ...placed, base_url: address, private_network, ...credential, ...others };
+      const settings = furtherSettingMembers(values, batchMembers);
+      const changed = {
+        ...{ ...current, ...placed, base_url: address, private_network },
+        ...{ ...settings, ...credential, ...others },
+      };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -362,6 +376,7 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
           description={privateHint}
           {...form.getInputProps('private_network', { type: 'checkbox' })}
         />
+        <FurtherSettingFields form={form} batchMembers={batchMembers} />
         {faults === null && <FailureNotice failure={apply.failure} />}
         <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} />
       </Stack>

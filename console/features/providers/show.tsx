@@ -15,6 +15,7 @@ import { useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { ProviderEditButton, ProviderTest } from './connection.tsx';
 import { authName } from './credential-fields.tsx';
+import { fetchLabels } from './further-settings.tsx';
 import { kindName } from './list.tsx';
 
 const stateLabels = {
@@ -82,6 +83,10 @@ function Connection({ provider }: { provider: ProviderShape }) {
           { name: 'Address', value: provider.base_url ?? 'Built in' },
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
+          provider.batches
+            ? { name: 'Batches', value: `Run by the provider, at ${provider.batch_cost} of its price` }
+            : null,
+          provider.fetch_urls === 'off' ? null : { name: 'Web addresses', value: fetchLabels[provider.fetch_urls] },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
           { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
           { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },

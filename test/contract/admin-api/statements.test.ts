@@ -1,7 +1,7 @@
 // An account's statement, its open holds, and its entries by kind or by message.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { newRequestId, parseId } from '../../../src/base/ids.ts';
+import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { NO_LIMITS } from '../../money/ledger/workbench.ts';
 import {
   errorOf,
@@ -186,8 +186,8 @@ test('open holds are listed oldest first, in pages, and ended ones are not liste
   await stores.gate.submit({ operations: [reserve] });
   const { body } = await ask('GET', `${path}/holds?limit=2`);
   expect(await rowsOf(`holds?cursor=${body['next_cursor']}`)).toMatchObject([
-    holds[2],
-    { request_id: 'rsv_5000000000_0', amount: '0.005', caller_left: false },
+    { ...holds[2], batch: null },
+    { request_id: 'rsv_5000000000_0', batch: formatId('msgbatch', 5_000_000_000), amount: '0.005', caller_left: false },
   ]);
   const { body: upToReserve } = await ask('GET', `${path}/holds?limit=4`);
   expect(await rowsOf(`holds?cursor=${upToReserve['next_cursor']}`)).toEqual([]);
