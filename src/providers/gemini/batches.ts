@@ -16,7 +16,8 @@ import type { Api } from '../http-api.ts';
 
 const METHOD = /:generateContent$/;
 const LISTED = 100;
-const MODALITIES = '"responseModalities"'; // images are too large for results in a call
+/** Of requests for images, which are too large for results in a call. */
+export const MODALITIES = '"responseModalities"';
 /** https://cloud.google.com/apis/design/errors (2026-11-30). */
 const STATUSES: ReadonlyMap<number, number> = new Map([
   [3, 400],

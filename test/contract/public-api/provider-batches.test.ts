@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { cloudMembers } from '../../support/batch-clouds.ts';
 import { type BatchAnswer, GOOD, REFUSED, startBatchProvider } from '../../support/batch-provider.ts';
 import { setBounds } from '../../support/set-bounds.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
@@ -14,22 +15,29 @@ const cost = { input: '2', output: '10' };
 const COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
 const documentOf = (models: object = {}) => ({
   groups: { default: { models: ['*'] }, vip: { models: ['gpt'] } },
-  providers: Object.fromEntries(
-    Object.entries(kindOf).map(([name, kind]) => [
-      name,
-      { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
-    ]),
-  ),
+  providers: {
+    ...Object.fromEntries(
+      Object.entries(kindOf).map(([name, kind]) => [
+        name,
+        { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
+      ]),
+    ),
+    ...cloudMembers(provider.url),
+  },
   models: {
     claude: { price, routes: [{ provider: 'anthropic', model: 'claude-upstream', cost }] },
     gpt: { price, routes: [{ provider: 'openai', model: 'gpt-upstream', cost }] },
     'gemini-pro': { price, routes: [{ provider: 'gemini', model: 'gemini-upstream', cost }] },
+    'claude-aws': { price, routes: [{ provider: 'bedrock', model: 'anthropic.claude-upstream', cost }] },
+    'nova-aws': { price, routes: [{ provider: 'bedrock', model: 'amazon.nova-upstream', cost }] },
+    'gemini-google': { price, routes: [{ provider: 'vertex', model: 'gemini-upstream', cost }] },
+    'claude-google': { price, routes: [{ provider: 'vertex', model: 'claude-upstream@1', cost }] },
     ...models,
   },
 });
 
 let turnpike: Turnpike;
-const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20 });
+const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20, bedrockBatchRequestsMin: 1 });
 beforeAll(async () => {
   turnpike = await startTurnpike(documentOf());
 });
@@ -40,7 +48,19 @@ afterAll(async () => {
 });
 beforeEach(() => provider.reset());
 
-const MODELS = { anthropic: 'claude', openai: 'gpt', gemini: 'gemini-pro' };
+const MODELS = {
+  anthropic: 'claude',
+  openai: 'gpt',
+  gemini: 'gemini-pro',
+  bedrock: 'claude-aws',
+  vertex: 'gemini-google',
+};
+const DIALECTS = ['anthropic', 'openai', 'gemini', 'bedrock', 'vertex'] as const;
+/** The model as the batch, and not each of its requests, names it. */
+const MODEL_OF_BATCH = {
+  bedrock: 'anthropic.claude-upstream',
+  vertex: 'publishers/google/models/gemini-upstream',
+} as const;
 const requestOf = (custom_id: string, model = 'claude') => ({
   custom_id,
   params: { model, max_tokens: 64, messages: [{ role: 'user' as const, content: custom_id }] },
@@ -80,46 +100,43 @@ const untilGiven = (count = 1) =>
   );
 const balanceAfter = (requests: number) => String((10_000_000_000 - requests * COST) / 1_000_000_000);
 
-test.each(['anthropic', 'openai', 'gemini'] as const)(
-  'requests go to %s in one batch, and each is billed when its answer is there',
-  async (dialect) => {
-    const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
-    provider.answer = (_dialect, body) =>
-      JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
-    const { ended, results, wallet, records } = await start(requests);
-    const [batch] = await untilGiven();
-    expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
-      ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
-    );
-    expect(
-      batch?.requests.every(
-        ({ body }) => dialect === 'gemini' || body['model'] === `${MODELS[dialect].split('-')[0]}-upstream`,
-      ),
-    ).toBe(true);
-    expect(await records()).toEqual([]);
-    expect(Number((await wallet()).held)).toBeGreaterThan(0);
-    provider.letGo();
-    expect((await ended()).request_counts).toMatchObject({ succeeded: 2, errored: 1 });
-    expect((await results()).map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
-      ['a', 'succeeded'],
-      ['b', 'errored'],
-      ['c', 'succeeded'],
-    ]);
-    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
-    const billed = (await records()).filter(({ cost }) => cost !== '0');
-    // Half of 25 × 2 + 12 × 10 millionths.
-    expect(billed.map(({ cost, provider_cost }) => [cost, provider_cost])).toEqual([
-      ['0.000255', '0.000085'],
-      ['0.000255', '0.000085'],
-    ]);
-    expect(provider.direct).toEqual([]);
-    await until(
-      () => provider.removed.length,
-      (removed) => removed > 0,
-    );
-    expect([...provider.files.keys()]).toEqual([]);
-  },
-);
+test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its answer is there', async (dialect) => {
+  const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
+  provider.answer = (_dialect, body) =>
+    JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
+  const { ended, results, wallet, records } = await start(requests);
+  const [batch] = await untilGiven();
+  expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
+    ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
+  );
+  const isNamedOnce = dialect === 'bedrock' || dialect === 'vertex';
+  expect(batch?.model).toBe(isNamedOnce ? MODEL_OF_BATCH[dialect] : undefined);
+  expect(
+    batch?.requests.every(
+      ({ body }) =>
+        isNamedOnce || dialect === 'gemini' || body['model'] === `${MODELS[dialect].split('-')[0]}-upstream`,
+    ),
+  ).toBe(true);
+  expect(await records()).toEqual([]);
+  expect(Number((await wallet()).held)).toBeGreaterThan(0);
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2, errored: 1 });
+  expect((await results()).map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
+    ['a', 'succeeded'],
+    ['b', 'errored'],
+    ['c', 'succeeded'],
+  ]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+  const billed = (await records()).filter(({ cost }) => cost !== '0');
+  // Half of 25 × 2 + 12 × 10 millionths.
+  expect(billed.map(({ cost, provider_cost }) => [cost, provider_cost])).toEqual([
+    ['0.000255', '0.000085'],
+    ['0.000255', '0.000085'],
+  ]);
+  expect(provider.direct).toEqual([]);
+  expect(provider.removed.length).toBeGreaterThan(0);
+  expect([...provider.files.keys()]).toEqual([]);
+});
 
 test('what a provider did not execute, or failed at, is sent one by one', async () => {
   const failed: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
@@ -152,26 +169,23 @@ test('a batch that a provider refuses is sent one by one, also if its credential
   expect(provider.direct).toHaveLength(6);
 });
 
-test.each(['anthropic', 'openai', 'gemini'] as const)(
-  'a batch whose creation at %s was cut off is looked for, and never made twice',
-  async (dialect) => {
-    let asked = 0;
-    provider.onCreate = (batch) => {
-      asked++;
-      provider.batches.push(batch);
-      throw new Response('', { status: 502 });
-    };
-    const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
-    await until(
-      () => asked,
-      (times) => times > 0,
-    );
-    provider.letGo();
-    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
-    expect([asked, provider.direct.length]).toEqual([1, 0]);
-    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
-  },
-);
+test.each(DIALECTS)('a batch whose creation at %s was cut off is looked for, and never made twice', async (dialect) => {
+  let asked = 0;
+  provider.onCreate = (batch) => {
+    asked++;
+    provider.batches.push(batch);
+    throw new Response('', { status: 502 });
+  };
+  const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
+  await until(
+    () => asked,
+    (times) => times > 0,
+  );
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+  expect([asked, provider.direct.length]).toEqual([1, 0]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+});
 
 test('a canceled batch bills what its provider did by then, and nothing else', async () => {
   provider.answer = (_dialect, { messages }) =>
