@@ -33,6 +33,9 @@ export function cloudMembers(url: string): Record<Cloud, object> {
 /** A store of objects by their paths, which speaks the XML protocol. */
 export class ObjectStore {
   readonly objects: Map<string, string>;
+  /** Names that every list has, too. */
+  readonly alsoListed: string[] = [];
+  isRefusing = false;
   readonly #removed: string[];
 
   constructor(objects: Map<string, string>, removed: string[]) {
@@ -44,11 +47,12 @@ export class ObjectStore {
     const isSigned = path.startsWith('aws-bucket')
       ? /AWS4-HMAC-SHA256 .*\/s3\/aws4_request/.test(request.headers.get('authorization') ?? '')
       : true;
-    if (!isSigned) return new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 });
+    if (!isSigned || this.isRefusing) return new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 });
     const prefix = new URL(request.url).searchParams.get('prefix');
     if (prefix !== null) {
       const names = [...this.objects.keys()].filter((name) => name.startsWith(`${path}/${prefix}`));
-      const keys = names.map((name) => `<Contents><Key>${name.slice(path.length + 1)}</Key></Contents>`);
+      const listed = [...names.map((name) => name.slice(path.length + 1)), ...this.alsoListed];
+      const keys = listed.map((name) => `<Contents><Key>${name}</Key></Contents>`);
       return new Response(`<ListBucketResult>${keys.join('')}</ListBucketResult>`);
     }
     if (request.method === 'PUT') {

@@ -42,6 +42,13 @@ export const GOOD: Readonly<Record<GivenBatch['dialect'], Json>> = {
   vertex: CONTENT,
 };
 
+/** The same by Converse. */
+export const CONVERSED: Json = {
+  output: { message: { role: 'assistant', content: [{ text: 'Hi.' }] } },
+  stopReason: 'end_turn',
+  usage: { inputTokens: 25, outputTokens: 12, totalTokens: 37 },
+};
+
 /** A refusal of a request. */
 export const REFUSED: Readonly<Record<GivenBatch['dialect'], BatchAnswer>> = {
   anthropic: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'No.' } } },
@@ -69,7 +76,8 @@ class FakeBatches implements AsyncDisposable {
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   readonly #server: Bun.Server<undefined>;
   readonly #inputs = new Map<string, string>();
-  readonly #store = new ObjectStore(this.files, this.removed);
+  /** Of clouds. */
+  readonly store = new ObjectStore(this.files, this.removed);
   /** Where the results of jobs are written. */
   readonly #outputs = new Map<string, string>();
   #isLetGo = false;
@@ -95,6 +103,8 @@ class FakeBatches implements AsyncDisposable {
     this.#isLetGo = false;
     for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
     this.files.clear();
+    this.store.alsoListed.length = 0;
+    this.store.isRefusing = false;
     this.onCreate = () => {};
     this.answer = answerWell;
   }
@@ -107,7 +117,7 @@ class FakeBatches implements AsyncDisposable {
     const { pathname } = new URL(request.url);
     const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
     if (pathname.startsWith('/store/'))
-      return this.#store.answer(request, decodeURIComponent(pathname.slice('/store/'.length)));
+      return this.store.answer(request, decodeURIComponent(pathname.slice('/store/'.length)));
     if (pathname.startsWith('/model-invocation-job'))
       return this.#cloud('bedrock', request, after('/model-invocation-job'));
     if (pathname.includes('/batchPredictionJobs'))
@@ -214,7 +224,7 @@ class FakeBatches implements AsyncDisposable {
 
   async #cloud(dialect: Cloud, request: Request, [ref, action]: string[]): Promise<Response> {
     if (ref === undefined && request.method === 'POST') {
-      const { results, ...job } = readJob(dialect, (await request.json()) as Json, this.#store);
+      const { results, ...job } = readJob(dialect, (await request.json()) as Json, this.store);
       const made = this.#of(dialect).find(({ name }) => dialect === 'bedrock' && name === job.name);
       return Response.json(showJob(made ?? (await this.#add({ dialect, ...job }, results))));
     }
@@ -315,7 +325,7 @@ function showContent({ ref: name, name: displayName, status, results }: GivenBat
   const inlinedResponses = results.map(({ id: key, answer }) => ({
     metadata: { key },
     ...(answer === null || answer.status !== 200
-      ? { error: { code: answer === null ? 4 : 3, message: 'No.' } }
+      ? { error: { code: answer === null ? 1 : answer.status === 500 ? 13 : 3, message: 'No.' } }
       : { response: answer.body }),
   }));
   const done = status === 'ended' ? { done: true, response: { inlinedResponses: { inlinedResponses } } } : {};
