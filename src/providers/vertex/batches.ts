@@ -2,14 +2,7 @@
 // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/batch (2026-11-30)
 
 import { parseWholeNumber } from '../../base/checked-number.ts';
-import {
-  type JsonValue,
-  jsonObjects,
-  objectOf,
-  rewriteRequest,
-  scanJson,
-  textOf,
-} from '../../wire/wire.ts';
+import { type JsonValue, jsonObjects, objectOf, rewriteRequest, scanJson, textOf } from '../../wire/wire.ts';
 import {
   type BatchResult,
   onOneLineOf,
