@@ -118,6 +118,7 @@ class FakeBatches implements AsyncDisposable {
     const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
     if (pathname.startsWith('/store/'))
       return this.store.answer(request, decodeURIComponent(pathname.slice('/store/'.length)));
+    if (pathname === '/model-invocation-jobs') return this.#cloud('bedrock', request, []);
     if (pathname.startsWith('/model-invocation-job'))
       return this.#cloud('bedrock', request, after('/model-invocation-job'));
     if (pathname.includes('/batchPredictionJobs'))

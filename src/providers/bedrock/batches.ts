@@ -15,6 +15,7 @@ import { bucketBatches, lastPartOf, mapStoreFault } from '../bucket-batches.ts';
 import type { Api } from '../http-api.ts';
 import { signAs } from './sign.ts';
 
+const JOB = '/model-invocation-job';
 const CALL = /\/model\/([^/]+)\/(invoke|converse)$/;
 const TYPES: Readonly<Record<string, string>> = { invoke: 'InvokeModel', converse: 'Converse' };
 /** Members of Converse that its jobs refuse. */
@@ -24,8 +25,7 @@ const LISTED = 1_000;
 const HOURS = 24; // the least
 
 export function invocationJobs(api: Api): ProviderBatches {
-  const urlOf = ({ endpoint }: ProviderBatch, rest = '') =>
-    `${controlUrl(endpoint.baseUrl)}/model-invocation-job${rest}`;
+  const urlOf = ({ endpoint }: ProviderBatch, path: string) => controlUrl(endpoint.baseUrl) + path;
   return bucketBatches({
     store: { ...api, mapFault: mapStoreFault, sign: signAs('s3') },
     get limits() {
@@ -48,16 +48,16 @@ export function invocationJobs(api: Api): ProviderBatches {
         outputDataConfig: { s3OutputDataConfig: { s3Uri: results } },
         timeoutDurationInHours: HOURS,
       });
-      return lastPartOf(await readForBatch(api, batch, urlOf(batch), { method: 'POST', body, signal }), 'jobArn');
+      return lastPartOf(await readForBatch(api, batch, urlOf(batch, JOB), { method: 'POST', body, signal }), 'jobArn');
     },
     async find(batch, signal) {
-      const query = `?maxResults=${LISTED}&nameContains=${batch.name}`;
-      const { invocationJobSummaries: jobs } = await readForBatch(api, batch, urlOf(batch, query), { signal });
+      const path = `${JOB}s?maxResults=${LISTED}&nameContains=${batch.name}`;
+      const { invocationJobSummaries: jobs } = await readForBatch(api, batch, urlOf(batch, path), { signal });
       const found = jsonObjects(jobs).find(({ jobName }) => jobName === batch.name);
       return found === undefined ? null : lastPartOf(found, 'jobArn');
     },
     async state(batch, id, signal) {
-      const { status, message } = await readForBatch(api, batch, urlOf(batch, `/${id}`), { signal });
+      const { status, message } = await readForBatch(api, batch, urlOf(batch, `${JOB}/${id}`), { signal });
       return { isEnded: ENDED.includes(status ?? null), said: textOf(message) };
     },
     result: ({ recordId, modelOutput, error }) => ({
@@ -66,7 +66,7 @@ export function invocationJobs(api: Api): ProviderBatches {
         modelOutput === undefined ? refusalOf(objectOf(error)) : { status: 200, body: JSON.stringify(modelOutput) },
     }),
     cancel: (batch, id, signal) =>
-      sendForBatch(api, batch, urlOf(batch, `/${id}/stop`), { method: 'POST', body: '', signal }),
+      sendForBatch(api, batch, urlOf(batch, `${JOB}/${id}/stop`), { method: 'POST', body: '', signal }),
   });
 }
 
