@@ -33,7 +33,7 @@ export interface BatchResult {
 
 /** All reject with ProviderFault. */
 export interface ProviderBatches {
-  /** What one batch may have: the most requests and bytes, and the fewest requests; absent: one. */
+  /** The most requests and bytes that one batch may have, and the fewest requests; absent: one. */
   limits: { requests: number; bytes: number; requestsMin?: number };
   /** Whether a batch that is found is surely the one, by its name. */
   hasNames: boolean;

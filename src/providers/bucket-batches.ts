@@ -24,7 +24,7 @@ interface BatchFolder {
   folder: string;
 }
 
-/** What clouds do in different ways. All reject with ProviderFault. */
+/** The differences between clouds. All reject with ProviderFault. */
 export interface JobKind extends Pick<ProviderBatches, 'limits' | 'line' | 'cancel'> {
   /** Calls the store of objects. */
   store: Api;

@@ -76,7 +76,7 @@ class FakeBatches implements AsyncDisposable {
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   readonly #server: Bun.Server<undefined>;
   readonly #inputs = new Map<string, string>();
-  /** Of clouds. */
+  /** The buckets of clouds. */
   readonly store = new ObjectStore(this.files, this.removed);
   /** Where the results of jobs are written. */
   readonly #outputs = new Map<string, string>();
@@ -300,7 +300,7 @@ const REFS = {
   bedrock: '1a2b3c',
   vertex: '4567',
 };
-/** Whose answer a request outside of batches gets; of others, Gemini's. */
+/** The answers to requests outside of batches; others get Gemini's. */
 const DIRECT: readonly [path: RegExp, dialect: GivenBatch['dialect']][] = [
   [/^\/v1\/messages$|:rawPredict$/, 'anthropic'],
   [/^\/model\//, 'bedrock'],

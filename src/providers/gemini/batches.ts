@@ -17,7 +17,7 @@ import type { Api } from '../http-api.ts';
 const METHOD = /:generateContent$/;
 const LISTED = 100;
 const CANCELED = 1;
-/** Of requests for images, which are too large for results in a call. */
+/** A member of requests for images, which are too large for results in a call. */
 export const MODALITIES = '"responseModalities"';
 /** https://cloud.google.com/apis/design/errors (2026-11-30). */
 const STATUSES: ReadonlyMap<number, number> = new Map([
