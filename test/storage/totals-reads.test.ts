@@ -32,6 +32,16 @@ beforeAll(() => {
           );
     }
   }
+  database.run("UPDATE daily_totals SET tag_set = 5 WHERE model = 'a'");
+  database.run("UPDATE daily_totals SET tag_set = 6 WHERE model = 'b'");
+  for (const [account, team] of [
+    [1, 'search'],
+    [2, 'billing'],
+    [3, 'search'],
+  ])
+    database.run(
+      `INSERT INTO tag_sets (account_id, id, month_ms, tags) VALUES (${account}, 5, 0, '{"team":"${team}"}')`,
+    );
   database.close();
 });
 afterAll(() => directory[Symbol.dispose]());
@@ -99,5 +109,32 @@ describe('totals in several runs', () => {
       expect(late).toEqual({ ...ofLastDay, countedSinceMs: 3 * DAY_MS });
     }
     database.close();
+  });
+});
+
+describe('totals of everything with a tag', () => {
+  const read = async (question: TotalsQuestion, tagAccountsMax: number) => {
+    const database = openForReading(path);
+    const found = await totalsReads(database, { tagAccountsMax }).totalUsage(question);
+    database.close();
+    return found;
+  };
+  const cost = async (question: Partial<TotalsQuestion>) =>
+    (await read({ ...everything, groupBy: 'key', ...question }, 50)).whole.cost;
+
+  for (const value of ['search', 'billing', 'other', 'unused'])
+    test(`${value} are the same whether few accounts or many have it`, async () => {
+      for (const groupBy of totalsGroupings) {
+        const question = { ...everything, groupBy, tag: { name: 'team', value }, tagName: 'team' };
+        const ofMany = await read(question, 0);
+        expect(await read(question, 50)).toEqual(ofMany);
+        expect(ofMany.whole.messages > 0).toBe(value !== 'unused');
+      }
+    });
+
+  test('are those of the accounts that have it', async () => {
+    const tag = { name: 'team', value: 'search' };
+    expect(await cost({ tag })).toBe((await cost({ tag, account: 1 })) + (await cost({ tag, account: 3 })));
+    expect(await cost({ tag, account: 2 })).toBe(0n);
   });
 });

@@ -72,6 +72,8 @@ class FakeBatches implements AsyncDisposable {
   asked = 0;
   /** Called before the answer to a creation; a response that it throws is the answer. */
   onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
+  /** Called before the answer to a request outside of batches. */
+  onDirect: (body: Json) => void | Promise<void> = () => {};
   /** The answer to a request. null: it was not executed. */
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   readonly #server: Bun.Server<undefined>;
@@ -96,7 +98,7 @@ class FakeBatches implements AsyncDisposable {
   /** Ends batches that run, now and later. */
   letGo(): void {
     this.#isLetGo = true;
-    for (const batch of this.batches) this.#end(batch);
+    for (const batch of this.batches) this.end(batch);
   }
 
   reset(): void {
@@ -106,6 +108,7 @@ class FakeBatches implements AsyncDisposable {
     this.store.alsoListed.length = 0;
     this.store.isRefusing = false;
     this.onCreate = () => {};
+    this.onDirect = () => {};
     this.answer = answerWell;
   }
 
@@ -135,7 +138,9 @@ class FakeBatches implements AsyncDisposable {
     if (pathname.startsWith('/v1/files')) return this.#openAiFiles(request, after('/v1/files'));
     if (pathname.includes('/batches') || pathname.endsWith(':batchGenerateContent'))
       return this.#gemini(request, pathname);
-    this.direct.push((await request.json()) as Json);
+    const body = (await request.json()) as Json;
+    this.direct.push(body);
+    await this.onDirect(body);
     return Response.json(GOOD[DIRECT.find(([path]) => path.test(pathname))?.[1] ?? 'gemini']);
   }
 
@@ -147,7 +152,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.#end(batch);
+    if (what === 'cancel') this.end(batch);
     if (what === 'results')
       return lines(batch.results.map(({ id, answer }) => ({ custom_id: id, result: resultOf(answer) })));
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
@@ -180,7 +185,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('openai').map((batch) => this.#showFile(batch)) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.#end(batch);
+    if (what === 'cancel') this.end(batch);
     return Response.json(this.#showFile(batch));
   }
 
@@ -219,7 +224,7 @@ class FakeBatches implements AsyncDisposable {
     const [ref = '', action] = path.replace(/^.*\/(batches)/, '$1').split(':');
     if (ref === 'batches') return Response.json({ operations: this.#of('gemini').map(showContent) });
     const batch = this.#find(ref);
-    if (action === 'cancel') this.#end(batch);
+    if (action === 'cancel') this.end(batch);
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
   }
 
@@ -232,7 +237,7 @@ class FakeBatches implements AsyncDisposable {
     const jobs = this.#of(dialect).map(showJob);
     if (ref === undefined) return Response.json({ invocationJobSummaries: jobs, batchPredictionJobs: jobs });
     const batch = this.#find(ref);
-    if (action === 'stop' || action === 'cancel') this.#end(batch);
+    if (action === 'stop' || action === 'cancel') this.end(batch);
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showJob(batch));
   }
 
@@ -249,11 +254,11 @@ class FakeBatches implements AsyncDisposable {
     if (output !== undefined) this.#outputs.set(batch.ref, output);
     await this.onCreate(batch);
     this.batches.push(batch);
-    if (this.#isLetGo) this.#end(batch);
+    if (this.#isLetGo) this.end(batch);
     return batch;
   }
 
-  #end(batch: GivenBatch): void {
+  end(batch: GivenBatch): void {
     if (batch.status === 'ended') return;
     batch.status = 'ended';
     const { dialect, requests } = batch;

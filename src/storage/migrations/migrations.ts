@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchLists } from './batch-lists.ts';
 import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
 import { dataRights } from './data-rights.ts';
@@ -261,6 +262,14 @@ const partsOfBatches: Migration = {
   ...batchParts,
 };
 
+/** Results that programs of earlier versions store have no cost. */
+const listsOfBatches: Migration = {
+  version: 37,
+  name: 'lists of batches',
+  leastKnown: 20,
+  ...batchLists,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -289,6 +298,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   spans,
   tagValues,
   partsOfBatches,
+  listsOfBatches,
 ];
 
 /** The version that this program creates and uses. */

@@ -90,7 +90,8 @@ async function start(requests: Anthropic.Messages.BatchCreateParams.Request[], a
   };
   const records = async () =>
     (await turnpike.admin('GET', `/usage?account=${caller.account}`))['data'] as Record<string, unknown>[];
-  return { caller, client, id, ended, results, wallet, records };
+  const shown = () => turnpike.admin('GET', `/batches/${id}`);
+  return { caller, client, id, ended, results, wallet, records, shown };
 }
 
 const untilGiven = (count = 1) =>
@@ -104,8 +105,13 @@ test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its
   const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
   provider.answer = (_dialect, body) =>
     JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
-  const { ended, results, wallet, records } = await start(requests);
+  const { ended, results, wallet, records, shown } = await start(requests);
   const [batch] = await untilGiven();
+  const part = { provider: expect.stringContaining(dialect), requests: 3 };
+  expect(await shown()).toMatchObject({
+    cost: '0',
+    parts: [{ ...part, status: expect.stringMatching(/sending|running/) }],
+  });
   expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
     ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
   );
@@ -133,6 +139,7 @@ test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its
     ['0.000255', '0.000085'],
     ['0.000255', '0.000085'],
   ]);
+  expect(await shown()).toMatchObject({ cost: '0.00051', parts: [{ ...part, status: 'ended' }] });
   expect(provider.direct).toEqual([]);
   expect(provider.removed.length).toBeGreaterThan(0);
   expect([...provider.files.keys()]).toEqual([]);
