@@ -70,6 +70,10 @@ export const providerSchema = z
     fetch_urls: z
       .enum(['off', 'public', 'any'])
       .describe('Whether images and documents at web addresses are fetched, and from which networks.'),
+    batch_bucket: z
+      .string()
+      .nullable()
+      .describe('The bucket of its batches, with the prefix; null: the provider keeps them itself, or has none.'),
     has_credential: z.boolean(),
     credentials: z
       .array(
@@ -199,7 +203,8 @@ function providerJson(
   settings: ProviderSettings,
   stateOf: Awaited<ReturnType<typeof readProviderStates>>,
 ): z.infer<typeof providerSchema> {
-  const { name: provider, kind, baseUrl, residency, passthrough, credentials, batches, fetchUrls } = settings;
+  const { name: provider, kind, baseUrl, residency, passthrough, batches, batchBucket, credentials } = settings;
+  const { batchCostMillionths, fetchUrls } = settings;
   const { lastSuccessMs = null, lastFailureMs = null } = dependencies.health(provider) ?? {};
   const { state, down, degraded } = stateOf(provider);
   const models = [...dependencies.catalog.current().models.values()];
@@ -211,8 +216,9 @@ function providerJson(
     residency,
     passthrough: passthrough && [...passthrough.given],
     batches,
-    batchCost: formatDecimal(settings.batchCostMillionths, 6),
+    batchCost: formatDecimal(batchCostMillionths, 6),
     fetchUrls,
+    batchBucket: batchBucket?.uri ?? null,
     hasCredential: credentials.length > 0,
     credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({
       name,

@@ -15,6 +15,8 @@ import {
   wordsOfMember,
 } from '../../console/features/providers/credential-fields.tsx';
 import { furtherField, furtherMembers, furtherValues } from '../../console/features/providers/further-credentials.tsx';
+import { furtherSettingMembers, furtherSettings } from '../../console/features/providers/further-settings.tsx';
+import { batchMembersOfKind } from '../../src/catalog/catalog.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
@@ -94,6 +96,21 @@ describe('the fields of a credential', () => {
     expect(isCredentialField('auth.path', values, types)).toBe(true);
     expect(isCredentialField('auth.region', values, types)).toBe(false);
   });
+});
+
+test('settings of batches survive the round trip from the applied document, for the kinds that take them', () => {
+  const place = { batch_bucket: 's3://bucket/prefix', batch_role: 'arn:aws:iam::1:role/batches' };
+  const written = { kind: 'bedrock', private_network: false, batches: true, batch_cost: '0.4', ...place };
+  const settings = furtherSettings(written);
+  const members = batchMembersOfKind('bedrock');
+  expect({ ...furtherSettingMembers(settings, members) }).toEqual({
+    ...{ fetch_urls: 'off', batches: true, batch_cost: '0.4', ...place },
+    batch_storage_url: undefined,
+  });
+  expect(Object.keys(furtherSettingMembers(settings, batchMembersOfKind('openai')))).toEqual([
+    ...['fetch_urls', 'batches', 'batch_cost'],
+  ]);
+  expect(furtherSettingMembers(settings, batchMembersOfKind('sandbox'))).toEqual({ fetch_urls: 'off' });
 });
 
 test('a review says that a stored key is removed', () => {

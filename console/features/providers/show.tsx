@@ -74,7 +74,7 @@ function Actions({ provider }: { provider: ProviderShape }) {
 }
 
 function Connection({ provider }: { provider: ProviderShape }) {
-  const { health } = provider;
+  const { health, batch_bucket: bucket } = provider;
   return (
     <Section title="Connection">
       <Facts
@@ -84,7 +84,10 @@ function Connection({ provider }: { provider: ProviderShape }) {
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
           provider.batches
-            ? { name: 'Batches', value: `Run by the provider, at ${provider.batch_cost} of its price` }
+            ? {
+                name: 'Batches',
+                value: `Run by the provider${bucket === null ? '' : ` in ${bucket}`}, at ${provider.batch_cost} of its price`,
+              }
             : null,
           provider.fetch_urls === 'off' ? null : { name: 'Web addresses', value: fetchLabels[provider.fetch_urls] },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },

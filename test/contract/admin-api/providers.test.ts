@@ -41,7 +41,7 @@ const NOT_USED = {
   last_failure_at: null,
 };
 
-const NOT_BATCHED = { batches: false, batch_cost: '0.5', fetch_urls: 'off' };
+const NOT_BATCHED = { batches: false, batch_bucket: null, batch_cost: '0.5', fetch_urls: 'off' };
 
 describe('a provider', () => {
   test('is shown with the models that have a route to it, without its credential', async () => {
