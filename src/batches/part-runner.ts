@@ -174,6 +174,7 @@ export class PartRunner {
   async #send({ place, prepared, places, content }: Group): Promise<void> {
     await using lines = content;
     await lines.finish();
+    if (places.length < (place.batches.limits.requestsMin ?? 1)) return;
     const { id } = this.#context.batch();
     const { provider, upstreamModel, credential, url, betas } = prepared;
     const target = { provider, upstreamModel, credential, url, betas };
@@ -215,6 +216,7 @@ export class PartRunner {
           continue;
         }
         this.#parts.onPartFailure(this.#context.batch(), part, failure);
+        await place.batches.discard?.(batch, signal).catch(ignoreFault);
         return null;
       }
     }
@@ -233,6 +235,8 @@ export class PartRunner {
       await this.#put({ ...part, status: 'running', ...found });
       return true;
     }
+    if (place !== null)
+      await place.batches.discard?.(this.#describe(place, part), this.#context.signal).catch(ignoreFault);
     await this.#parts.store.removePart(this.#context.batch().id, part.part);
     this.#known = this.#known.filter((one) => one.part !== part.part);
     return false;
@@ -284,8 +288,8 @@ export class PartRunner {
         }
         if (await place.batches.isEnded(batch, ref, signal)) {
           const taken = await this.#take(part, place.batches.results(batch, ref, signal), isDone);
-          await this.#put({ ...part, status: 'ended' });
           if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
+          await this.#put({ ...part, status: 'ended' });
           return;
         }
         failures = 0;
@@ -295,6 +299,7 @@ export class PartRunner {
         const isGone = failure.kind === 'not_found' || place === null;
         if (isGone || this.#isPastGrace()) {
           this.#parts.onPartFailure(this.#context.batch(), part, failure);
+          if (batch !== null) await place?.batches.discard?.(batch, signal).catch(ignoreFault);
           await this.#put({ ...part, status: 'ended' });
           return;
         }
