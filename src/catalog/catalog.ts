@@ -83,6 +83,7 @@ export {
   credentialsFor,
   groupUnder,
   listOffers,
+  makesImages,
   matchesAnyPattern,
   matchesPattern,
   notFound,
