@@ -329,6 +329,23 @@ test('an account without room for a copy of its requests has them sent one by on
   await turnpike.admin('POST', '/apply', { document: documentOf() });
 });
 
+test.each(DIALECTS)('if %s stops answering, it is asked again', async (dialect) => {
+  const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
+  await untilGiven();
+  using _ = setBounds({ batchCallMsMax: 200, batchTransferMsMax: 200 });
+  provider.isSilent = true;
+  const { asked } = provider;
+  await until(
+    () => provider.asked,
+    (times) => times > asked + 1,
+  );
+  provider.isSilent = false;
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+  expect(provider.direct).toEqual([]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+});
+
 test.each(DIALECTS)(
   'results of another batch of %s, repeated results and results without a request are not taken',
   async (dialect) => {
