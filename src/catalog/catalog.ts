@@ -71,6 +71,7 @@ export {
 export { type ProviderPreset, providerPresets } from './provider-presets.ts';
 export {
   authTypesOfKind,
+  batchNeedsOfKind,
   defaultBaseUrl,
   findPrivateAddress,
   findPrivateProviders,

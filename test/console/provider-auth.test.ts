@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { linesOfChange } from '../../console/features/catalog/changes.ts';
+import { batchMembers, batchValues } from '../../console/features/providers/batch-fields.tsx';
 import {
   authName,
   credentialMembers,
@@ -128,6 +129,18 @@ test('a review has each change of a further credential, and no key', () => {
   ]);
 });
 
+test('batches that follow from the address are written only if they are changed, and members only where the kind needs them', () => {
+  const values = batchValues({ kind: 'bedrock', private_network: false, batch_bucket: 's3://bucket' }, true);
+  expect(values).toEqual({ batches: true, batch_bucket: 's3://bucket', batch_role: '' });
+  expect(batchMembers(values, [], false)).toEqual({});
+  expect(batchMembers({ ...values, batches: false }, [], true)).toEqual({ batches: false });
+  const changed = { ...values, batch_bucket: '', batch_role: ' arn:aws:iam::123456789012:role/r ' };
+  expect(batchMembers(changed, ['batch_bucket', 'batch_role'], false)).toEqual({
+    batch_bucket: undefined,
+    batch_role: 'arn:aws:iam::123456789012:role/r',
+  } as never);
+});
+
 test('a fault of a further credential belongs to its field', async () => {
   const types = await typesOf('anthropic');
   const written = { 'a.b': { auth: { type: 'file', path: '/x' } as never, account: null, group: 'vip' } };
@@ -204,6 +217,7 @@ test.skipIf(chromium === null)(
     await press(page, 'Edit');
     await credential.selectOption('From a file');
     await box(page, 'File path').fill(path);
+    await page.getByRole('switch', { name: 'Batches' }).click();
     await press(page, 'Review changes');
     await review.getByText('auth.type').waitFor();
     expect(await review.getByRole('row').allInnerTexts()).toContain('api_key\thidden\tnot set');
@@ -211,7 +225,8 @@ test.skipIf(chromium === null)(
     expect(await findFaultsOfLooks(page, walker)).toEqual([]);
     await press(page, 'Save changes');
     await review.waitFor({ state: 'detached' });
-    expect(await provider('anthropic')).toMatchObject({ credentials: [{ name: 'default', auth: 'file' }] });
+    const credentials = [{ name: 'default', auth: 'file' }];
+    expect(await provider('anthropic')).toMatchObject({ credentials, batches: true });
     expect(await page.content()).not.toMatch(/sk-in-the-file|sk-typed/);
     expect(visitor.problems).toEqual([]);
   },
