@@ -16,11 +16,11 @@ export interface BatchValues {
 
 const texts: Readonly<Record<NonNullable<BatchNeeds>[number], { label: string; description: string }>> = {
   batch_bucket: {
-    label: 'Bucket',
+    label: 'Batch bucket',
     description: 'Where requests and results are kept, for example s3://bucket/prefix or gs://bucket/prefix.',
   },
   batch_role: {
-    label: 'Role',
+    label: 'Batch role',
     description: 'The ARN of the role as which Bedrock reads and writes the bucket.',
   },
 };
