@@ -42,7 +42,7 @@ test('what jobs do not take has no line', () => {
   expect(lineOf('bedrock', `${AWS}/amazon.nova/count-tokens`, {})).toBeNull();
 });
 
-test('an error of a bucket is told in the words of its store, without names of the account', () => {
+test('the fault of a bucket has the words of its store, without names of the account', () => {
   const xml =
     '<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>arn:aws:iam::123456789012:role/x may not write</Message></Error>';
   const fault = mapStoreFault(403, new Headers({ 'retry-after': '7' }), xml, 0);
