@@ -22,6 +22,7 @@ export interface ProviderBatch extends Pick<BatchedCall, 'url' | 'betas'> {
 /** Lines of JSON, one for each request, without a line end after the last. */
 export interface BatchLines {
   bytes: number;
+  /** Pieces that belong to the caller. */
   read(): AsyncIterable<Uint8Array>;
 }
 
@@ -134,16 +135,16 @@ export function bodyOfLines(lines: BatchLines, head: string, tail: string): Stre
     bytes: begin.length + lines.bytes + end.length,
     async *read() {
       yield begin;
-      for await (const piece of lines.read()) yield withCommas(piece);
+      for await (const piece of lines.read()) yield putCommas(piece);
       yield end;
     },
   };
 }
 
-function withCommas(piece: Uint8Array): Uint8Array {
-  const changed = piece.slice();
-  for (let at = changed.indexOf(LINE_END); at >= 0; at = changed.indexOf(LINE_END, at + 1)) changed[at] = COMMA;
-  return changed;
+/** In place: the pieces belong to the reader. */
+function putCommas(piece: Uint8Array): Uint8Array {
+  for (let at = piece.indexOf(LINE_END); at >= 0; at = piece.indexOf(LINE_END, at + 1)) piece[at] = COMMA;
+  return piece;
 }
 
 const LINE_END = 0x0a;

@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchCounts } from './batch-counts.ts';
 import { batchLists } from './batch-lists.ts';
 import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
@@ -270,6 +271,14 @@ const listsOfBatches: Migration = {
   ...batchLists,
 };
 
+/** Only an index. */
+const countsOfBatches: Migration = {
+  version: 38,
+  name: 'counts of batches',
+  leastKnown: 20,
+  ...batchCounts,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -299,6 +308,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   tagValues,
   partsOfBatches,
   listsOfBatches,
+  countsOfBatches,
 ];
 
 /** The version that this program creates and uses. */
