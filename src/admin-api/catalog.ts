@@ -7,7 +7,7 @@ import { nearestNumber } from '../base/checked-number.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
-  batchMembersOfKind,
+  batchNeedsOfKind,
   type Catalog,
   comparePrices,
   defaultBaseUrl,
@@ -497,7 +497,10 @@ export const catalogSchema = z
           kind: z.string(),
           base_url: z.string().nullable(),
           needs: z.array(z.enum(['region', 'project'])).describe('Further members that the kind requires.'),
-          batch_members: z.array(z.string()).describe('Members about batches of its own that the kind takes.'),
+          batches: z
+            .array(z.enum(['batch_bucket', 'batch_role']))
+            .nullable()
+            .describe('Further members that batches of the kind require; null: it has no batches.'),
           auth_types: z
             .array(
               z.object({
@@ -557,7 +560,7 @@ export const catalogRoutes: AdminRoute[] = [
         kind,
         base_url: defaultBaseUrl(kind),
         needs: membersOfKind(kind),
-        batch_members: batchMembersOfKind(kind),
+        batches: batchNeedsOfKind(kind),
         auth_types: authTypesOfKind(kind).map(({ type, needsSecret, members }) => ({
           type,
           needs_secret: needsSecret,

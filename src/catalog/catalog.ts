@@ -71,7 +71,7 @@ export {
 export { type ProviderPreset, providerPresets } from './provider-presets.ts';
 export {
   authTypesOfKind,
-  batchMembersOfKind,
+  batchNeedsOfKind,
   defaultBaseUrl,
   findPrivateAddress,
   findPrivateProviders,

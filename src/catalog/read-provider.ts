@@ -111,6 +111,17 @@ const HAVING_BATCHES: readonly string[] = [
   'gemini',
   ...BUCKET_SCHEMES.keys(),
 ];
+
+/** The members that batches of a kind need; null: it has none. */
+export function batchNeedsOfKind(kind: string): ('batch_bucket' | 'batch_role')[] | null {
+  if (!HAVING_BATCHES.includes(kind)) return null;
+  return [
+    ...(BUCKET_SCHEMES.has(kind) ? ['batch_bucket' as const] : []),
+    ...(WITH_ROLE.includes(kind) ? ['batch_role' as const] : []),
+  ];
+}
+
+const WITH_ROLE: readonly string[] = ['bedrock'];
 const VENDOR_ADDRESSES: readonly string[] = [
   'https://api.anthropic.com',
   'https://generativelanguage.googleapis.com',
@@ -120,20 +131,6 @@ const VENDOR_ADDRESSES: readonly string[] = [
 /** Whether requests of batches are sent as batches of the provider if nothing else is said: at a vendor, not at a server that is compatible with it. */
 export function hasBatchesByDefault(kind: string, baseUrl: string): boolean {
   return HAVING_BATCHES.includes(kind) && VENDOR_ADDRESSES.includes(baseUrl.replace(/\/v\d\w*$/, ''));
-}
-
-/** Members about batches, the kinds that take them, and whether `batches: true` needs them. */
-const BATCH_MEMBERS: readonly [member: string, kinds: readonly string[], isNeeded: boolean][] = [
-  ['batches', HAVING_BATCHES, false],
-  ['batch_cost', HAVING_BATCHES, false],
-  ['batch_bucket', [...BUCKET_SCHEMES.keys()], true],
-  ['batch_role', ['bedrock'], true],
-  ['batch_storage_url', [...BUCKET_SCHEMES.keys()], false],
-];
-
-/** The members of a provider of the kind about batches of its own. */
-export function batchMembersOfKind(kind: string): string[] {
-  return BATCH_MEMBERS.filter(([, kinds]) => kinds.includes(kind)).map(([member]) => member);
 }
 
 /** Kinds whose address and requests depend on a region, and those that need a project. */
@@ -273,10 +270,17 @@ function findBatchMisfits(
 ): Fault[] {
   const isBatched = members.get('batches') === true;
   const scheme = BUCKET_SCHEMES.get(kind);
-  for (const [name, kinds, isNeeded] of BATCH_MEMBERS) {
+  const kindsOf: readonly [member: string, kinds: readonly string[], needed: boolean][] = [
+    ['batches', HAVING_BATCHES, false],
+    ['batch_cost', HAVING_BATCHES, false],
+    ['batch_bucket', [...BUCKET_SCHEMES.keys()], isBatched],
+    ['batch_role', WITH_ROLE, isBatched],
+    ['batch_storage_url', [...BUCKET_SCHEMES.keys()], false],
+  ];
+  for (const [name, kinds, isNeeded] of kindsOf) {
     if (members.has(name) && !kinds.includes(kind))
       return [faultOf(name, `is only for the kind${kinds.length > 1 ? 's' : ''} ${kinds.join(', ')}`)];
-    if (isNeeded && isBatched && !members.has(name) && kinds.includes(kind))
+    if (isNeeded && !members.has(name) && kinds.includes(kind))
       return [faultOf(name, `is missing: batches of the kind ${kind} need it`)];
   }
   if (scheme === undefined) return [];

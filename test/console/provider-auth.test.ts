@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { linesOfChange } from '../../console/features/catalog/changes.ts';
+import { batchMembers, batchValues } from '../../console/features/providers/batch-fields.tsx';
 import {
   authName,
   credentialMembers,
@@ -15,8 +16,6 @@ import {
   wordsOfMember,
 } from '../../console/features/providers/credential-fields.tsx';
 import { furtherField, furtherMembers, furtherValues } from '../../console/features/providers/further-credentials.tsx';
-import { furtherSettingMembers, furtherSettings } from '../../console/features/providers/further-settings.tsx';
-import { batchMembersOfKind } from '../../src/catalog/catalog.ts';
 import { startTurnpike, type Turnpike } from '../support/start-turnpike.ts';
 import { chromium } from '../verify/clients/open-browser.ts';
 import { findFaultsOfLooks } from './find-faults.ts';
@@ -98,21 +97,6 @@ describe('the fields of a credential', () => {
   });
 });
 
-test('settings of batches survive the round trip from the applied document, for the kinds that take them', () => {
-  const place = { batch_bucket: 's3://bucket/prefix', batch_role: 'arn:aws:iam::1:role/batches' };
-  const written = { kind: 'bedrock', private_network: false, batches: true, batch_cost: '0.4', ...place };
-  const settings = furtherSettings(written);
-  const members = batchMembersOfKind('bedrock');
-  expect({ ...furtherSettingMembers(settings, members) }).toEqual({
-    ...{ fetch_urls: 'off', batches: true, batch_cost: '0.4', ...place },
-    batch_storage_url: undefined,
-  });
-  expect(Object.keys(furtherSettingMembers(settings, batchMembersOfKind('openai')))).toEqual([
-    ...['fetch_urls', 'batches', 'batch_cost'],
-  ]);
-  expect(furtherSettingMembers(settings, batchMembersOfKind('sandbox'))).toEqual({ fetch_urls: 'off' });
-});
-
 test('a review says that a stored key is removed', () => {
   const change = { action: 'update' as const, kind: 'provider' as const, name: 'p', fields: ['api_key'] };
   const empty = { providers: {}, models: {}, groups: {}, plans: {}, agent_policies: {}, settings: {} };
@@ -146,6 +130,18 @@ test('a review has each change of a further credential, and no key', () => {
     ['credentials.new.one.auth.type', 'file'],
     ['credentials.new.one.auth.path', '/b'],
   ]);
+});
+
+test('batches that follow from the address are written only if they are changed, and members only where the kind needs them', () => {
+  const values = batchValues({ kind: 'bedrock', private_network: false, batch_bucket: 's3://bucket' }, true);
+  expect(values).toEqual({ batches: true, batch_bucket: 's3://bucket', batch_role: '' });
+  expect(batchMembers(values, [], false)).toEqual({});
+  expect(batchMembers({ ...values, batches: false }, [], true)).toEqual({ batches: false });
+  const changed = { ...values, batch_bucket: '', batch_role: ' arn:aws:iam::123456789012:role/r ' };
+  expect(batchMembers(changed, ['batch_bucket', 'batch_role'], false)).toEqual({
+    batch_bucket: undefined,
+    batch_role: 'arn:aws:iam::123456789012:role/r',
+  } as never);
 });
 
 test('a fault of a further credential belongs to its field', async () => {
@@ -224,6 +220,7 @@ test.skipIf(chromium === null)(
     await press(page, 'Edit');
     await credential.selectOption('From a file');
     await box(page, 'File path').fill(path);
+    await page.getByRole('switch', { name: 'Batches' }).click();
     await press(page, 'Review changes');
     await review.getByText('auth.type').waitFor();
     expect(await review.getByRole('row').allInnerTexts()).toContain('api_key\thidden\tnot set');
@@ -231,7 +228,8 @@ test.skipIf(chromium === null)(
     expect(await findFaultsOfLooks(page, walker)).toEqual([]);
     await press(page, 'Save changes');
     await review.waitFor({ state: 'detached' });
-    expect(await provider('anthropic')).toMatchObject({ credentials: [{ name: 'default', auth: 'file' }] });
+    const credentials = [{ name: 'default', auth: 'file' }];
+    expect(await provider('anthropic')).toMatchObject({ credentials, batches: true });
     expect(await page.content()).not.toMatch(/sk-in-the-file|sk-typed/);
     expect(visitor.problems).toEqual([]);
   },
@@ -247,6 +245,7 @@ test.skipIf(chromium === null)(
     const { page } = visitor;
     const walker = walkerFor(page, turnpike.url);
     const chosen = (name: string) => page.getByRole('combobox', { name });
+    const batchSwitch = page.getByRole('switch', { name: 'Batches' });
     const review = page.getByRole('dialog', { name: 'Review changes' });
     const save = async (...changed: string[]) => {
       await press(page, 'Review changes');
@@ -259,19 +258,19 @@ test.skipIf(chromium === null)(
     await page.getByText('Run by the provider, at 0.4 of its price').waitFor();
     await page.getByText('Fetched from the internet').waitFor();
     await press(page, 'Edit');
-    expect(await chosen('Batches').inputValue()).toBe('true');
+    expect(await batchSwitch.isChecked()).toBe(true);
     expect(await box(page, 'Batch cost').inputValue()).toBe('0.4');
     expect(await chosen('Web addresses in requests').inputValue()).toBe('public');
     await walker.settle();
     expect(await findFaultsOfLooks(page, walker)).toEqual([]);
     await page.getByRole('switch', { name: 'Private network' }).click();
     await page.getByRole('switch', { name: 'Private network' }).click();
-    await chosen('Batches').selectOption('Off');
+    await batchSwitch.click();
     await save('batches');
     const kept = { batches: false, batch_cost: '0.4', fetch_urls: 'public' };
     expect((await catalogue()).document.providers['batched']).toMatchObject(kept);
     await press(page, 'Edit');
-    await chosen('Batches').selectOption('Default');
+    await batchSwitch.click();
     await box(page, 'Batch cost').fill('twice');
     await press(page, 'Review changes');
     await page.getByText(/must be a decimal/).waitFor();
@@ -279,7 +278,7 @@ test.skipIf(chromium === null)(
     await chosen('Web addresses in requests').selectOption('Left to the provider');
     await save('batches', 'batch_cost', 'fetch_urls');
     const { batches, batch_cost, fetch_urls } = (await catalogue()).document.providers['batched'] ?? {};
-    expect([batches, batch_cost, fetch_urls]).toEqual([undefined, undefined, undefined]);
+    expect([batches, batch_cost, fetch_urls]).toEqual([true, undefined, undefined]);
     expect(visitor.problems).toEqual([]);
   },
 );

@@ -18,6 +18,7 @@ import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { BatchFields, type BatchNeeds, batchMembers, batchValues } from './batch-fields.tsx';
 import {
   type AuthType,
   CredentialFields,
@@ -293,29 +294,37 @@ function faultsOf(failure: unknown, connection: Connection): Record<string, stri
 export function ProviderEditButton({ provider }: { provider: ProviderShape }) {
   return (
     <DialogButton variant="filled" leftSection={<Icon name="pencil" />} label="Edit" title={`Edit ${provider.name}`}>
-      {(close) => <ProviderEditForm name={provider.name} onDone={close} />}
+      {(close) => <ProviderEditForm provider={provider} onDone={close} />}
     </DialogButton>
   );
 }
 
-function ProviderEditForm({ name, onDone }: { name: string; onDone: () => void }) {
+function ProviderEditForm({ provider, onDone }: { provider: ProviderShape; onDone: () => void }) {
   const catalog = useGet('/catalogue');
-  const written = catalog.data?.document.providers[name];
+  const written = catalog.data?.document.providers[provider.name];
   if (written === undefined) return <FailureNotice failure={catalog.error} />;
   const kind = catalog.data?.provider_kinds.find((one) => one.kind === written.kind);
-  const { auth_types: types = [], batch_members: batchMembers = [] } = kind ?? {};
-  return <LoadedEditForm {...{ name, written, types, batchMembers, onDone }} />;
+  return (
+    <LoadedEditForm
+      provider={provider}
+      written={written}
+      types={kind?.auth_types ?? []}
+      batchNeeds={kind?.batches ?? null}
+      onDone={onDone}
+    />
+  );
 }
 
 interface LoadedEditFormProps {
-  name: string;
+  provider: ProviderShape;
   written: CatalogShape['document']['providers'][string];
   types: readonly AuthType[];
-  batchMembers: readonly string[];
+  batchNeeds: BatchNeeds;
   onDone: () => void;
 }
 
-function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEditFormProps) {
+function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: LoadedEditFormProps) {
+  const { name } = provider;
   const form = useForm({
     initialValues: {
       base_url: written.base_url ?? '',
@@ -324,6 +333,7 @@ function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEd
       ...credentialValues(written.auth),
       further: furtherValues(written.credentials),
       private_network: written.private_network,
+      ...batchValues(written, provider.batches),
       ...furtherSettings(written),
     },
     validate: { further: { name: (name, { further }) => furtherNameFault(name, further) } },
@@ -331,7 +341,7 @@ function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEd
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
   const fieldOf = (field: string) =>
-    ['base_url', 'private_network', ...furtherSettingNames, ...places].includes(field) ||
+    ['base_url', 'private_network', 'batches', ...furtherSettingNames, ...places, ...(batchNeeds ?? [])].includes(field) ||
     isCredentialField(field, form.values, types)
       ? field
       : furtherField(field, form.values.further, types);
@@ -348,11 +358,10 @@ function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEd
       const address = isMoved ? undefined : base_url.trim();
       const credential = credentialMembers(values, types);
       const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
-      const settings = furtherSettingMembers(values, batchMembers);
-      const changed = {
-        ...{ ...current, ...placed, base_url: address, private_network },
-        ...{ ...settings, ...credential, ...others },
-      };
+      const batched = batchMembers(values, batchNeeds, form.isDirty('batches'));
+      const settings = furtherSettingMembers(values, batchNeeds !== null);
+      const connected = { ...current, ...placed, base_url: address, private_network, ...settings };
+      const changed = { ...connected, ...credential, ...others, ...batched };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -376,7 +385,8 @@ function LoadedEditForm({ name, written, types, batchMembers, onDone }: LoadedEd
           description={privateHint}
           {...form.getInputProps('private_network', { type: 'checkbox' })}
         />
-        <FurtherSettingFields form={form} batchMembers={batchMembers} />
+        <BatchFields form={form} needs={batchNeeds} />
+        <FurtherSettingFields form={form} hasBatches={batchNeeds !== null && form.values.batches} />
         {faults === null && <FailureNotice failure={apply.failure} />}
         <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} />
       </Stack>
