@@ -323,6 +323,8 @@ interface LoadedEditFormProps {
   onDone: () => void;
 }
 
+const ownFields: readonly string[] = ['base_url', 'private_network', 'batches', ...furtherSettingNames];
+
 function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: LoadedEditFormProps) {
   const { name } = provider;
   const form = useForm({
@@ -341,8 +343,7 @@ function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: Loaded
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
   const fieldOf = (field: string) =>
-    ['base_url', 'private_network', 'batches', ...furtherSettingNames, ...places, ...(batchNeeds ?? [])].includes(field) ||
-    isCredentialField(field, form.values, types)
+    [...ownFields, ...places, ...(batchNeeds ?? [])].includes(field) || isCredentialField(field, form.values, types)
       ? field
       : furtherField(field, form.values.further, types);
   const faults = objectFaults(apply.failure, ['providers', name], (field) => fieldOf(field) !== null);
@@ -359,9 +360,9 @@ function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: Loaded
       const credential = credentialMembers(values, types);
       const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
       const batched = batchMembers(values, batchNeeds, form.isDirty('batches'));
-      const settings = furtherSettingMembers(values, batchNeeds !== null);
-      const connected = { ...current, ...placed, base_url: address, private_network, ...settings };
-      const changed = { ...connected, ...credential, ...others, ...batched };
+      const settings = { ...batched, ...furtherSettingMembers(values, batchNeeds !== null) };
+      const connected = { ...current, ...placed, base_url: address, private_network };
+      const changed = { ...connected, ...credential, ...others, ...settings };
       return { document: { providers: { [name]: changed } } };
     }),
   );
