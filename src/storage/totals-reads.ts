@@ -3,6 +3,7 @@
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import {
+  emptyTotal,
   gatherTop,
   gatherTotals,
   type TopParts,
@@ -12,9 +13,9 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
+import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn, unitTotals } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
-import { firstDayOf, isTagged, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
+import { firstDayOf, isTagged, isTooManyTotals, type RunLimits, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
 type Column = TotalsColumn;
@@ -64,6 +65,7 @@ interface Cut {
 interface TotalsLimits {
   rowsMax: number;
   runRows?: number;
+  unitRowsMax: number;
   topMsMax: number;
   topRowsLeast: number;
 }
@@ -73,6 +75,7 @@ export function totalsReads(
   {
     rowsMax = bounds.totalsRowsMax,
     runRows,
+    unitRowsMax = bounds.unitTotalsRowsMax,
     topMsMax = bounds.topReadMsMax,
     topRowsLeast = bounds.topRowsLeast,
   }: Partial<TotalsLimits> = {},
@@ -100,13 +103,31 @@ export function totalsReads(
       const isLate = cut !== null && bound - left.rows >= topRowsLeast && performance.now() - startedAtMs >= cut.msMax;
       if (isLate && some[0]?.table === dailyTotals) {
         cut.sinceMs = some[0].lastMs + 1;
-        return;
+        break;
       }
       const ofOwners = some.flatMap((part) => owners.map((owner) => [owner, part] as const));
       const [ofValues, others] =
         ofTag === null ? [[], ofOwners] : divide(ofOwners, ([, { table }]) => table === setTotals);
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
+    }
+    const times = { firstMs: Math.max(firstMs, cut?.sinceMs ?? 0), lastMs: question.untilMs ?? LAST };
+    yield* readUnits(owners, question, { ...ofOne, left: { rows: unitRowsMax } }, times);
+  };
+  /** Without a sum if there are too many: then only the other figures are known. */
+  const readUnits = async function* (
+    owners: readonly ScopeOwner[],
+    question: Question,
+    limits: RunLimits,
+    times: Omit<DaysOfTable, 'table'>,
+  ): AsyncGenerator<UsageTotal[]> {
+    const parts = owners.map((owner) => [owner, { table: unitTotals, ...times }] as const);
+    const columns = [...question.columns, 'unit'] as const;
+    try {
+      yield* sumParts(on, { ...question, columns }, parts, limits);
+    } catch (failure) {
+      if (!isTooManyTotals(failure)) throw failure;
+      yield [{ ...emptyTotal(), units: null }];
     }
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>

@@ -10,19 +10,18 @@ import {
   type TotalsColumn,
   type TotalsTable,
   tagValueTotals,
+  unitTotals,
 } from './rolled-totals.ts';
 import { Bindings, LAST, type SqlReader } from './sql-reader.ts';
 import {
   findSets,
-  PARTS,
-  ROW_AS_PART,
   readTagged,
   readTotal,
-  SUMS,
-  SUMS_OF_PARTS,
   shown,
   type TagSets,
+  TOTAL_SUMS,
   type TotalsRow,
+  UNIT_SUMS,
 } from './totals-rows.ts';
 import type { ScopeOwner } from './usage-reads.ts';
 
@@ -60,6 +59,7 @@ const BEFORE_FIRST: Readonly<Record<Column, number | string>> = {
   tag_set: 0,
   tag_name: '',
   tag: '',
+  unit: '',
 };
 
 /** Rows between two positions, in the order in which the totals of the owner are read. */
@@ -198,6 +198,7 @@ async function countRows(on: SqlReader, range: Range, rowsMax: number): Promise<
 
 function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestion): Promise<TotalsRow[]> {
   const { columns } = question;
+  const texts = ranges[0]?.table === unitTotals ? UNIT_SUMS : TOTAL_SUMS;
   const bindings = new Bindings();
   const by = isBySets(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const members = ranges.map((range) => ({
@@ -207,16 +208,16 @@ function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestio
   const [only, ...others] = members;
   if (only?.parts === null && others.length === 0)
     return on.read<TotalsRow>(
-      `SELECT ${shown(on, by)}, ${SUMS} ${only.rows} GROUP BY ${listed(by)}`,
+      `SELECT ${shown(on, by)}, ${texts.sums} ${only.rows} GROUP BY ${listed(by)}`,
       ...bindings.values,
     );
   const each = members.map(({ rows, parts }) =>
     parts === null
-      ? `SELECT ${listed(by)}, ${ROW_AS_PART} ${rows}`
-      : `SELECT ${parts.shown}, ${PARTS} ${rows} GROUP BY ${parts.by}`,
+      ? `SELECT ${listed(by)}, ${texts.rowAsPart} ${rows}`
+      : `SELECT ${parts.shown}, ${texts.parts} ${rows} GROUP BY ${parts.by}`,
   );
   return on.read<TotalsRow>(
-    `SELECT ${shown(on, by)}, ${SUMS_OF_PARTS} FROM (${each.join(' UNION ALL ')}) r GROUP BY ${listed(by)}`,
+    `SELECT ${shown(on, by)}, ${texts.sumsOfParts} FROM (${each.join(' UNION ALL ')}) r GROUP BY ${listed(by)}`,
     ...bindings.values,
   );
 }
@@ -279,9 +280,13 @@ function rowsOf(on: SqlReader, bindings: Bindings, { owner, table, after, upTo }
   );
 }
 
+const TOO_MANY =
+  'Too many days and keys to add up at once: request fewer days (since, until), or one account.';
+
 export function tooManyTotals(): TurnpikeError {
-  return new TurnpikeError(
-    'invalid_request',
-    'Too many days and keys to add up at once: request fewer days (since, until), or one account.',
-  );
+  return new TurnpikeError('invalid_request', TOO_MANY);
+}
+
+export function isTooManyTotals(failure: unknown): boolean {
+  return failure instanceof TurnpikeError && failure.message === TOO_MANY;
 }

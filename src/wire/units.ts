@@ -1,5 +1,7 @@
 // Units of use besides tokens of text: tokens of other modalities, and what is not counted in tokens.
 
+import { exactNumber } from '../base/checked-number.ts';
+
 export const UNITS = [
   'input_audio_tokens',
   'output_audio_tokens',
@@ -35,4 +37,20 @@ export function unitEntries({ counts }: Units): [unit: Unit, count: number][] {
     const count = counts[unit] ?? 0;
     return count === 0 ? [] : [[unit, count]];
   });
+}
+
+/**
+ * The parts of a cost that units have in it, by their shares of all that it pays for. Whole numbers, which add up to the cost with the
+ * part of everything else.
+ */
+export function divideCost(cost: number, shares: readonly (readonly [unit: Unit, share: bigint])[], all: bigint): UnitCounts {
+  const parts: Partial<Record<Unit, number>> = {};
+  let [left, leftOfAll] = [BigInt(cost), all];
+  for (const [unit, share] of shares) {
+    const part = leftOfAll === 0n ? 0n : (left * share) / leftOfAll;
+    parts[unit] = exactNumber(part);
+    left -= part;
+    leftOfAll -= share;
+  }
+  return parts;
 }

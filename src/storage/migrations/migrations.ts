@@ -27,6 +27,7 @@ import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
 import { tagValuesAndSpans } from './tag-values-and-spans.ts';
+import { unitsInTotals } from './units-in-totals.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -261,6 +262,14 @@ const partsOfBatches: Migration = {
   ...batchParts,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write: they count no units. */
+const units: Migration = {
+  version: 37,
+  name: 'units in totals',
+  leastKnown: 20,
+  ...unitsInTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -289,6 +298,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   spans,
   tagValues,
   partsOfBatches,
+  units,
 ];
 
 /** The version that this program creates and uses. */

@@ -38,6 +38,7 @@ import {
   readPersonRow,
   readUsageRecord,
   totalColumns,
+  unitColumns,
   type UsageTable,
   usageColumns,
 } from '../tables.ts';
@@ -138,6 +139,7 @@ function rowsOf(changes: Changes): RowWrites[] {
     writesOf('writeUsage', usageColumns, changes.endings),
     writesOf('replaceUsage', usageColumns, changes.corrections),
     writesOf('writeTotal', totalColumns, changes.totals.values()),
+    writesOf('addUnits', unitColumns, changes.unitTotals),
     writesOf('addMonthChange', monthColumns, changes.months),
   ];
   return writes.filter(([, rows]) => rows.length > 0);

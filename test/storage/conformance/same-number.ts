@@ -31,6 +31,7 @@ import {
   type Scope,
   sumOf,
   TAG,
+  unitsIn,
 } from '../../support/edge-records.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
@@ -67,11 +68,14 @@ interface Question {
 
 type Ask = (path: string) => Promise<Json>;
 
+/** Expects that the rows of a report have the units of the records of its question. */
+type ExpectUnits = (rows: readonly Json[]) => void;
+
 const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
 const rowsOf = (body: Json) => body['data'] as Json[];
 
 /** Every place that answers the question, and its figures by part. */
-const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]>> = {
+const places: Record<string, (ask: Ask, question: Question, expectUnits: ExpectUnits) => Promise<Figures[]>> = {
   async list(ask, { query }) {
     const rows: Json[] = [];
     for (let cursor = ''; ; ) {
@@ -81,31 +85,36 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
       cursor = `&cursor=${page['next_cursor']}`;
     }
   },
-  async summary(ask, { query }) {
+  async summary(ask, { query }, expectUnits) {
     const figures: Figures[] = [];
     for (const by of groupings) {
       const answer = await ask(`usage/summary?limit=200&group_by=${by}&${query}`);
       expect(answer['counted_since']).toBeNull();
+      for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
       figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
     }
     return figures;
   },
-  async 'a summary of records'(ask, { query }) {
+  async 'a summary of records'(ask, { query }, expectUnits) {
     const answer = await ask(`usage/summary?cost_min=0&group_by=model&${query}`);
+    for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
     return [figuresOf(answer['total'] as Json), sumOf(rowsOf(answer))];
   },
-  async totals(ask, { query }) {
+  async totals(ask, { query }, expectUnits) {
     const figures: Figures[] = [];
     for (const by of groupings)
       for (const then of ['', '&then_by=model']) {
         const answer = await ask(`usage/totals?limit=1000&group_by=${by}${then}&${query}`);
         expect(answer['counted_since']).toBeNull();
+        for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
         figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
       }
     return figures;
   },
-  async top(ask, { query }) {
+  async top(ask, { query }, expectUnits) {
     const answer = await ask(`usage/top?limit=200&${query}`);
+    expectUnits([answer['total'] as Json]);
+    for (const name of ['models', 'keys', 'accounts']) expectUnits(rowsOf(answer[name] as Json));
     const lists = ['models', 'keys', 'accounts'].map((name) => sumOf(rowsOf(answer[name] as Json)));
     return [figuresOf(answer['total'] as Json), ...lists];
   },
@@ -122,10 +131,12 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
       figures.push(sumOfFile((await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string, refunded));
     return figures;
   },
-  async statement(ask, { account, hasNoFile, month, refunded }) {
+  async statement(ask, { account, hasNoFile, month, refunded }, expectUnits) {
     if (account === null || hasNoFile || month === null) return [];
     const statement = await ask(`accounts/${account}/statement?month=${month}`);
-    const lists = ['by_day', 'by_model', 'by_key'].map((name) => sumOf(statement[name] as Json[]));
+    const named = ['by_day', 'by_model', 'by_key'].map((name) => statement[name] as Json[]);
+    for (const rows of [[statement['usage'] as Json], ...named]) expectUnits(rows);
+    const lists = named.map(sumOf);
     const file = (await ask(`exports/file?kind=costs&account=${account}&month=${month}`)) as unknown as string;
     return [figuresOf(statement['usage'] as Json), ...lists, sumOfFile(file, refunded)];
   },
@@ -148,9 +159,10 @@ async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, sco
     for (const by of groupingsOf[report] ?? []) {
       const answer = await ask(`usage/${report}?limit=1000&group_by=${by}&tag_name=${TAG}&${query}`);
       const rows = rowsOf(answer);
-      const shown = rows.map((row) => [row[by] as string | null, figuresOf(row)] as const);
+      const figures = (own: Json[]) => ({ ...sumOf(own), units: unitsIn(own) });
+      const shown = rows.map((row) => [row[by] as string | null, figures([row])] as const);
       const right = [...Map.groupBy(records, (record) => groupOf(record, by))].map(
-        ([name, own]) => [name, sumOf(own)] as const,
+        ([name, own]) => [name, figures(own)] as const,
       );
       expect({ report, by, scope, groups: new Map(shown) }).toEqual({ report, by, scope, groups: new Map(right) });
       for (const row of report === 'summary' && by !== 'account' ? rows.filter((one) => one[by] !== null) : []) {
@@ -239,9 +251,13 @@ export function sameNumberConformance(open: OpenStores): void {
         const right = sumOf(ofRange);
         const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));
         const question = questionOf(text, scope, BigInt(refunds.length * REFUND));
-        for (const [place, read] of Object.entries(places))
-          for (const [part, figures] of (await read(ask, question)).entries())
+        const units = unitsIn(ofRange);
+        for (const [place, read] of Object.entries(places)) {
+          const expectUnits: ExpectUnits = (rows) =>
+            expect({ text, scope, place, units: unitsIn(rows) }).toEqual({ text, scope, place, units });
+          for (const [part, figures] of (await read(ask, question, expectUnits)).entries())
             expect({ text, scope, place, part, ...figures }).toEqual({ text, scope, place, part, ...right });
+        }
         await expectGroups(ask, question, rangeOf(text, NOW_MS), scope, ofRange);
         await expectMargins(ask, question, rangeOf(text, NOW_MS), scope, records);
       }
