@@ -44,6 +44,7 @@ const VALUES = dropTables(
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(37, dropTables('unit_totals')),
   onBoth(36, dropTables('batch_parts')),
   {
     version: 35,
