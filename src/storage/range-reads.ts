@@ -26,6 +26,7 @@ import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
 import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
 import { readTotal, UNIT_SUMS } from './totals-rows.ts';
+import { hasUnits } from './totals-runs.ts';
 import { detailPaths, HAS_UNITS } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
@@ -61,7 +62,7 @@ export function sumRecords(
   const sources = sourcesOf(owners, question);
   const range = { sinceMs, start: [untilMs, LAST] as const };
   const read = async function* () {
-    const sums = (await hasUnits(on, { sinceMs, untilMs })) ? [sumPart, sumUnits] : [sumPart];
+    const sums = (await hasUnits(on, sinceMs - (sinceMs % DAY_MS), untilMs)) ? [sumPart, sumUnits] : [sumPart];
     for await (const part of readParts(on, sources, range, limits)) {
       for (const source of sources)
         for (const sum of sums) yield await sum(on, question, owners, { ...range, ...source, ...part }, lengthMs);
@@ -69,12 +70,6 @@ export function sumRecords(
     }
   };
   return { rows: read(), end: () => end };
-}
-
-/** Whether messages between two times have units: most installations have none. */
-async function hasUnits(on: SqlReader, { sinceMs, untilMs }: Edge): Promise<boolean> {
-  const text = 'SELECT 1 FROM unit_totals r WHERE r.day_ms > $1 AND r.day_ms <= $2 LIMIT 1';
-  return (await on.read(text, sinceMs - DAY_MS, untilMs)).length > 0;
 }
 
 type SumPart = (

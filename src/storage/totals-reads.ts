@@ -15,7 +15,7 @@ import {
 } from '../reports/reports.ts';
 import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn, unitTotals } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
-import { firstDayOf, isTagged, isTooManyTotals, type RunLimits, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
+import { firstDayOf, hasUnits, isTagged, isTooManyTotals, type RunLimits, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
 type Column = TotalsColumn;
@@ -121,6 +121,7 @@ export function totalsReads(
     limits: RunLimits,
     times: Omit<DaysOfTable, 'table'>,
   ): AsyncGenerator<UsageTotal[]> {
+    if (!(await hasUnits(on, times.firstMs, times.lastMs))) return;
     const parts = owners.map((owner) => [owner, { table: unitTotals, ...times }] as const);
     const columns = [...question.columns, 'unit'] as const;
     try {

@@ -178,6 +178,12 @@ async function lastOfRun(on: SqlReader, range: Range, runRows: number): Promise<
   return last ?? null;
 }
 
+/** Whether messages of these days, both inclusive, have units: most installations have none. */
+export async function hasUnits(on: SqlReader, firstMs: number, lastMs: number): Promise<boolean> {
+  const text = 'SELECT 1 FROM unit_totals r WHERE r.day_ms >= $1 AND r.day_ms <= $2 LIMIT 1';
+  return (await on.read(text, firstMs, lastMs)).length > 0;
+}
+
 /** The first day with totals of the owner; null without one. */
 export async function firstDayOf(on: SqlReader, owner: ScopeOwner): Promise<number | null> {
   const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
