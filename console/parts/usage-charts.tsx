@@ -9,6 +9,7 @@ import { useGet } from '../queries.ts';
 import { rangeQuery, type Step } from '../range.ts';
 import { formatStep } from '../times.ts';
 import { splitTokens, tokenKinds } from '../tokens.ts';
+import { unitsText } from '../units.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
@@ -24,16 +25,18 @@ interface UseOverTimeProps {
 export function UseOverTime({ of }: UseOverTimeProps) {
   const range = useRange();
   const { step } = range;
-  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...of, ...rangeQuery(range), step } });
+  const query = { ...of, ...rangeQuery(range) };
+  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...query, step } });
+  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 } }).data;
   return (
     <Section title="Usage" text={useRangeText()} aside={<RangeFilter />}>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
-      {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} />}
+      {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} units={unitsText(totals?.total.units ?? null)} />}
     </Section>
   );
 }
 
-function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
+function Charts({ of, timeline, units }: UseOverTimeProps & { timeline: UsageTimelineShape; units: string }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
@@ -51,6 +54,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
         <Text size="sm">
           {requests}, <Money usd={cost} />
           {rejected}
+          {units !== '' && ` · ${units}`}
         </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>

@@ -40,17 +40,21 @@ export function unitEntries({ counts }: Units): [unit: Unit, count: number][] {
 }
 
 /**
- * The parts of a cost that units have in it, by their shares of all that it pays for. Whole numbers, which add up to the cost with the
- * part of everything else.
+ * The parts of a cost that units have in it, by their shares of all that it pays for. Whole numbers, each less than one away from its exact
+ * part: with the part of everything else, they add up to the cost.
  */
-export function divideCost(cost: number, shares: readonly (readonly [unit: Unit, share: bigint])[], all: bigint): UnitCounts {
+export function divideCost(
+  cost: number,
+  shares: readonly (readonly [unit: Unit, share: bigint])[],
+  all: bigint,
+): UnitCounts {
   const parts: Partial<Record<Unit, number>> = {};
-  let [left, leftOfAll] = [BigInt(cost), all];
+  let [sum, given] = [0n, 0n];
   for (const [unit, share] of shares) {
-    const part = leftOfAll === 0n ? 0n : (left * share) / leftOfAll;
-    parts[unit] = exactNumber(part);
-    left -= part;
-    leftOfAll -= share;
+    sum += share;
+    const upTo = all === 0n ? 0n : (BigInt(cost) * sum) / all;
+    parts[unit] = exactNumber(upTo - given);
+    given = upTo;
   }
   return parts;
 }

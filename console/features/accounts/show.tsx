@@ -120,7 +120,9 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
         label={costLabel(range)}
         link={{ to: '/usage', search: of }}
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
+        {...(data !== undefined && {
+          note: [countOf(data.total.messages, 'request'), unitsText(data.total.units)].filter((text) => text !== '').join(' · '),
+        })}
       />
     </SimpleGrid>
   );
