@@ -27,11 +27,16 @@ export function UseOverTime({ of }: UseOverTimeProps) {
   const { step } = range;
   const query = { ...of, ...rangeQuery(range) };
   const { data, error, refetch } = useGet('/usage/timeline', { query: { ...query, step } });
-  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 } }).data;
+  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 } });
+  const units = unitsText(totals.data?.total.units ?? null);
   return (
     <Section title="Usage" text={useRangeText()} aside={<RangeFilter />}>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
-      {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} units={unitsText(totals?.total.units ?? null)} />}
+      {data === undefined ? (
+        error === null && <Loading rowCount={4} />
+      ) : (
+        <Charts of={of} timeline={data} units={units === '' ? '' : ` · ${units}`} />
+      )}
     </Section>
   );
 }
@@ -41,7 +46,7 @@ function Charts({ of, timeline, units }: UseOverTimeProps & { timeline: UsageTim
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
   const isCounted = timeline.data.some((bucket) => bucket.refused !== null);
-  const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
+  const further = `${refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`}${units}`;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const zone = useZone();
@@ -53,8 +58,7 @@ function Charts({ of, timeline, units }: UseOverTimeProps & { timeline: UsageTim
       <Group justify="space-between">
         <Text size="sm">
           {requests}, <Money usd={cost} />
-          {rejected}
-          {units !== '' && ` · ${units}`}
+          {further}
         </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>
@@ -71,7 +75,7 @@ function Charts({ of, timeline, units }: UseOverTimeProps & { timeline: UsageTim
             isOfCounts
             onPick={pick}
             heightPx={200}
-            summary={`${requests}${rejected}`}
+            summary={`${requests}${further}`}
             format={formatCount}
             points={points}
             series={requestSeries({ failed: 0, refused: isCounted ? refused : null })}

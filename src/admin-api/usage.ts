@@ -117,7 +117,9 @@ export const usageSchema = z
       .describe('Units that it used besides tokens of text; empty for most messages.'),
     unit_costs: z
       .partialRecord(z.enum(UNITS), amountShown)
-      .describe('The parts of `cost` that the units have. Empty for messages from before version 37 of the database, whose units no total counts.'),
+      .describe(
+        'The parts of `cost` that the units have. Empty for messages from before version 37 of the database, whose units no total counts.',
+      ),
     image: z.string().nullable().describe('Size and quality of the images; null: not stated, or none.'),
     usage_source: z.enum(['reported', 'estimated', 'none']),
     service_tier: z.enum(SERVICE_TIERS).nullable().describe('The tier that was billed; null if nothing was.'),

@@ -261,7 +261,7 @@ export interface UnitTotal extends Pick<DailyTotal, TotalName> {
   cost: Nano;
 }
 
-/** What identifies a daily total. */
+/** The names that identify a daily total. */
 export type TotalName = 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tagSet';
 
 /** The stored rows as a batch sees them. Everything that the bundles name has been loaded. */

@@ -349,7 +349,8 @@ function sumOfUnits(sum: UnitUses, part: UnitUses): UnitUses {
   const units: Record<string, UnitUse> = { ...sum };
   for (const [unit, { quantity, cost }] of Object.entries(part)) {
     const { [unit]: before } = units;
-    units[unit] = before === undefined ? { quantity, cost } : { quantity: before.quantity + quantity, cost: before.cost + cost };
+    units[unit] =
+      before === undefined ? { quantity, cost } : { quantity: before.quantity + quantity, cost: before.cost + cost };
   }
   return units;
 }

@@ -106,7 +106,7 @@ const sumUnits: SumPart = (on, question, owners, range, lengthMs) => {
   );
 };
 
-/** What the records of a part are grouped by: the expressions, the same with their names, and the names. */
+/** The groups of a sum of records: their expressions, the same with their names, and the names. */
 function bucketsOf(on: SqlReader, bindings: Bindings, question: SumQuestion, lengthMs: number): string[] {
   const length = bindings.add(lengthMs);
   const groups = groupsOf(on, question);

@@ -3,7 +3,6 @@
 import { DAY_MS } from '../base/clock.ts';
 import { bounds } from '../config/config.ts';
 import {
-  emptyTotal,
   gatherTop,
   gatherTotals,
   type TopParts,
@@ -13,9 +12,17 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn, unitTotals } from './rolled-totals.ts';
+import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
-import { firstDayOf, hasUnits, isTagged, isTooManyTotals, type RunLimits, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
+import {
+  firstDayOf,
+  isTagged,
+  type RunQuestion,
+  sumParts,
+  sumTagValues,
+  sumUnitTotals,
+  type TagAsked,
+} from './totals-runs.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
 type Column = TotalsColumn;
@@ -89,16 +96,14 @@ export function totalsReads(
     const startedAtMs = performance.now();
     const bound = cut === null ? rowsMax : Number.MAX_SAFE_INTEGER;
     const left = { rows: bound };
-    const ofOne = {
-      runRows: runRows ?? (question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows),
-      left,
-    };
+    const usualRows = question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows;
+    const ofOne = { runRows: runRows ?? usualRows, left };
     const owners = ownersOf(await scopeOf(filter));
     const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
-    const [first = null] = owners;
-    const columns = columnsRead(question, first);
-    const parts = await divideDays(on, columns, first?.column ?? null, firstMs, question.untilMs ?? LAST);
+    const first = owners[0] ?? null;
+    const lastMs = question.untilMs ?? LAST;
+    const parts = await divideDays(on, columnsRead(question, first), first?.column ?? null, firstMs, lastMs);
     for (const some of cut === null ? [parts] : newestFirst(parts)) {
       const isLate = cut !== null && bound - left.rows >= topRowsLeast && performance.now() - startedAtMs >= cut.msMax;
       if (isLate && some[0]?.table === dailyTotals) {
@@ -111,25 +116,8 @@ export function totalsReads(
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }
-    const times = { firstMs: Math.max(firstMs, cut?.sinceMs ?? 0), lastMs: question.untilMs ?? LAST };
-    yield* readUnits(owners, question, { ...ofOne, left: { rows: unitRowsMax } }, times);
-  };
-  /** Without a sum if there are too many: then only the other figures are known. */
-  const readUnits = async function* (
-    owners: readonly ScopeOwner[],
-    question: Question,
-    limits: RunLimits,
-    times: Omit<DaysOfTable, 'table'>,
-  ): AsyncGenerator<UsageTotal[]> {
-    if (!(await hasUnits(on, times.firstMs, times.lastMs))) return;
-    const parts = owners.map((owner) => [owner, { table: unitTotals, ...times }] as const);
-    const columns = [...question.columns, 'unit'] as const;
-    try {
-      yield* sumParts(on, { ...question, columns }, parts, limits);
-    } catch (failure) {
-      if (!isTooManyTotals(failure)) throw failure;
-      yield [{ ...emptyTotal(), units: null }];
-    }
+    const unitLimits = { ...ofOne, left: { rows: unitRowsMax } };
+    yield* sumUnitTotals(on, question, owners, [Math.max(firstMs, cut?.sinceMs ?? 0), lastMs], unitLimits);
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
     readScope(question, { ...question, columns: columnsOf(groupings) });

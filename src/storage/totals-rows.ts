@@ -52,7 +52,7 @@ export interface TotalsRow {
   tag?: string | null;
   session?: string | null;
   agent?: string | null;
-  /** Of totals of units, which have a quantity and a cost alone. */
+  /** Has a value in totals of units, which have only a quantity and a cost. */
   unit?: string;
   quantity?: number;
   /** Number of daily totals in it. */

@@ -2,7 +2,7 @@
 
 import { OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TopQuestion, UsageTotal } from '../reports/reports.ts';
+import { emptyTotal, type TopQuestion, type UsageTotal } from '../reports/reports.ts';
 import {
   accountTotals,
   type DaysOfTable,
@@ -147,6 +147,24 @@ export async function* sumTagValues(
   if (tag.value === null) yield* sumParts(on, whole, ofTable(accountTotals), limits);
 }
 
+/** Totals of units. If there are too many, one part says that they are unknown. */
+export async function* sumUnitTotals(
+  on: SqlReader,
+  question: RunQuestion,
+  owners: readonly ScopeOwner[],
+  [firstMs, lastMs]: readonly [firstMs: number, lastMs: number],
+  limits: RunLimits,
+): AsyncGenerator<UsageTotal[]> {
+  if (!(await hasUnits(on, firstMs, lastMs))) return;
+  const parts = owners.map((owner) => [owner, { table: unitTotals, firstMs, lastMs }] as const);
+  try {
+    yield* sumParts(on, { ...question, columns: [...question.columns, 'unit'] }, parts, limits);
+  } catch (failure) {
+    if (!(failure instanceof TurnpikeError) || failure.message !== TOO_MANY) throw failure;
+    yield [{ ...emptyTotal(), units: null }];
+  }
+}
+
 function takenFromRest(total: UsageTotal): UsageTotal {
   return {
     ...total,
@@ -286,13 +304,8 @@ function rowsOf(on: SqlReader, bindings: Bindings, { owner, table, after, upTo }
   );
 }
 
-const TOO_MANY =
-  'Too many days and keys to add up at once: request fewer days (since, until), or one account.';
+const TOO_MANY = 'Too many days and keys to add up at once: request fewer days (since, until), or one account.';
 
 export function tooManyTotals(): TurnpikeError {
   return new TurnpikeError('invalid_request', TOO_MANY);
-}
-
-export function isTooManyTotals(failure: unknown): boolean {
-  return failure instanceof TurnpikeError && failure.message === TOO_MANY;
 }

@@ -188,7 +188,10 @@ type DetailsOf = Pick<
 export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
 
 /** `account`: that of the record. */
-export function readDetails({ firstTokenMs, others, chain, use, units, unitCosts }: Details, account: number): DetailsOf {
+export function readDetails(
+  { firstTokenMs, others, chain, use, units, unitCosts }: Details,
+  account: number,
+): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error = null, tags = {}, agent = null] = later;
   const [above, payer, person] = chain ?? [[], account, null];

@@ -242,7 +242,8 @@ describe('the plan of every statement of reports', () => {
 
   test('sorts only the groups, or the values, of a bounded run of totals or records', () => {
     const sorts = plans.filter(({ plan }) => plan.some((step) => step.includes('TEMP B-TREE')));
-    const ofMonth = /FROM \(\s*SELECT \* FROM (?:daily|unit)_totals .* LIMIT \?[34]\)\s+GROUP BY (?:[a-z_, ]+|1, 2(?:, unit)?\) g)$/s;
+    const ofMonth =
+      /FROM \(\s*SELECT \* FROM (?:daily|unit)_totals .* LIMIT \?[34]\)\s+GROUP BY (?:[a-z_, ]+|1, 2(?:, unit)?\) g)$/s;
     expect(sorts.filter(({ text }) => !sumOfRun.test(text) && !ofMonth.test(text) && !isSort(text))).toEqual([]);
     const others = sorts.filter(({ text }) => !isSort(text));
     expect(others.flatMap(({ plan }) => plan.filter((step) => /TEMP B-TREE FOR (?!GROUP BY)/.test(step)))).toEqual([]);

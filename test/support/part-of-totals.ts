@@ -3,7 +3,7 @@
 import type { DailyTotal, UnitTotal } from '../../src/ledger/ledger.ts';
 import { emptyTotal, NO_UNITS, type UsageTotal } from '../../src/reports/reports.ts';
 
-/** What a day's total used of a unit. */
+/** One unit of a day's total, as a part of usage totals. */
 export function partOfUnits(
   { dayMs, account, key, model, unit, quantity, cost, ...total }: UnitTotal,
   tag: string | null = null,

@@ -9,6 +9,7 @@ import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
+import { unitLabels } from '../../units.ts';
 import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
 import { reasonOf } from './columns.tsx';
 

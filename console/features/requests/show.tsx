@@ -192,9 +192,12 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
       <StatTile
         label="Tokens"
         value={formatShort(sumTokens(tokens))}
-        note={[tokensText(tokens), recordUnitsText(receipt.units)].map((text) => (
-          <div key={text}>{text}</div>
-        ))}
+        note={
+          <>
+            {tokensText(tokens)}
+            <div>{recordUnitsText(receipt.units)}</div>
+          </>
+        }
       />
       <StatTile
         label="Latency"

@@ -124,7 +124,9 @@ export function monthReads(
           key: totalsOf(month.key, rowsMax),
         },
         units: totalsOf(month.units, rowsMax),
-        company: [month.company, month.company_units].flatMap((rows) => readByTag(boundedRows(rows, companyRowsMax), tagName)),
+        company: [month.company, month.company_units].flatMap((rows) =>
+          readByTag(boundedRows(rows, companyRowsMax), tagName),
+        ),
         balancePaid: paidOf(month.paid, rowsMax),
       };
       if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooManyTotals();

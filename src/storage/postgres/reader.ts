@@ -2,7 +2,14 @@
 // bounds, so that only one index provides that order.
 
 import { bounds } from '../../config/config.ts';
-import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader, type UnitRows } from '../sql-reader.ts';
+import {
+  Bindings,
+  type IndexRange,
+  type JsonPath,
+  type ReadValue,
+  type SqlReader,
+  type UnitRows,
+} from '../sql-reader.ts';
 import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 

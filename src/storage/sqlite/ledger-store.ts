@@ -38,8 +38,8 @@ import {
   readPersonRow,
   readUsageRecord,
   totalColumns,
-  unitColumns,
   type UsageTable,
+  unitColumns,
   usageColumns,
 } from '../tables.ts';
 import type { LedgerWriter, RowCommit, RowWrites } from './ledger-writer.ts';

@@ -2,7 +2,14 @@
 
 import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config/config.ts';
-import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader, type UnitRows } from '../sql-reader.ts';
+import {
+  Bindings,
+  type IndexRange,
+  type JsonPath,
+  type ReadValue,
+  type SqlReader,
+  type UnitRows,
+} from '../sql-reader.ts';
 import { PreparedStatements } from './statements.ts';
 
 /** Reads over one connection, each at once. */

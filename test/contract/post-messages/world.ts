@@ -219,7 +219,11 @@ async function expectUnits(world: Turnpike, { account }: Caller, records: readon
   const sums: Record<string, { quantity: number; cost: number }> = {};
   for (const record of records) {
     const [units, costs] = [record['units'], record['unit_costs']] as [Record<string, number>, Record<string, string>];
-    expect(Object.keys(costs).toSorted()).toEqual(Object.keys(units).filter((unit) => units[unit] !== 0).toSorted());
+    expect(Object.keys(costs).toSorted()).toEqual(
+      Object.keys(units)
+        .filter((unit) => units[unit] !== 0)
+        .toSorted(),
+    );
     const parts = Object.values(costs).map(nano);
     const hasText = ['input_tokens', 'output_tokens'].some((name) => record[name] !== 0);
     const part = parts.reduce((sum, one) => sum + one, 0);

@@ -426,7 +426,8 @@ function entryReads(tables: MemoryTables): Pick<LedgerReader & MonthStore, 'list
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
       const { tagName } = question;
-      const valueFor = (total: Pick<DailyTotal, TotalName>) => (tagName === null ? null : valueNamed(tables, total, tagName));
+      const valueFor = (total: Pick<DailyTotal, TotalName>) =>
+        tagName === null ? null : valueNamed(tables, total, tagName);
       return account === undefined ? null : readMonth(tables, account, numbered(), question, valueFor);
     },
   };
@@ -597,7 +598,11 @@ function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, gro
 }
 
 /** The value of a tag in the set under which a total counts. */
-function valueNamed({ tagSets }: MemoryTables, { account, tagSet }: Pick<DailyTotal, TotalName>, name: string): string | null {
+function valueNamed(
+  { tagSets }: MemoryTables,
+  { account, tagSet }: Pick<DailyTotal, TotalName>,
+  name: string,
+): string | null {
   if (tagSet === 0) return null;
   const stored = tagSets.find((set) => set.account === account && set.id === tagSet);
   return stored === undefined ? 'other' : (JSON.parse(stored.text)[name] ?? null);

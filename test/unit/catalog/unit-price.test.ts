@@ -133,8 +133,26 @@ test('the parts of a cost are none of an unbilled message, and shrink with a ref
   const counts = { ...NO_TOKENS, input: 10, units: unitsOf({ images: 3, searches: 2 }) };
   expect(unitCostsOf(0, UNBILLED_RATES, counts)).toEqual({ images: 0, searches: 0 });
   expect(unitCostsOf(5, UNBILLED_RATES, NO_TOKENS)).toBeUndefined();
-  expect(divideCost(10, [['images', 3n], ['searches', 3n]], 9n)).toEqual({ images: 3, searches: 3 });
-  expect(divideCost(11, [['images', 3n], ['searches', 6n]], 9n)).toEqual({ images: 3, searches: 8 });
+  expect(
+    divideCost(
+      10,
+      [
+        ['images', 3n],
+        ['searches', 3n],
+      ],
+      9n,
+    ),
+  ).toEqual({ images: 3, searches: 3 });
+  expect(
+    divideCost(
+      11,
+      [
+        ['images', 3n],
+        ['searches', 6n],
+      ],
+      9n,
+    ),
+  ).toEqual({ images: 3, searches: 8 });
 });
 
 test('tokens of another modality without a rate cost as much as text', () => {

@@ -62,7 +62,13 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     expect(`whether claim ${name} is answered`, row?.isAnswered, claim.isAnswered);
     expect(`the failed attempts of claim ${name}`, row?.failedAttempts.join(' '), claim.failed.join(' '));
   }
-  return [...faults, ...findUnbalanced(model, tables), ...findWrongMeters(tables), ...findWrongTotals(tables), ...findWrongUnits(tables)];
+  return [
+    ...faults,
+    ...findUnbalanced(model, tables),
+    ...findWrongMeters(tables),
+    ...findWrongTotals(tables),
+    ...findWrongUnits(tables),
+  ];
 }
 
 /** Double entry: each entry has a counterpart, and the entries of an account add up to its balance. */
