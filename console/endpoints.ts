@@ -9,8 +9,8 @@ import type {
   AttentionListShape,
   AuditShape,
   AutoRechargeShape,
+  BatchDetailsShape,
   BatchShape,
-  BatchWithMoneyShape,
   CanceledPriceShape,
   CatalogChangeShape,
   CatalogShape,
@@ -120,8 +120,8 @@ export interface Endpoints {
   'POST /apply': { changes: CatalogChangeShape[] };
   'GET /attention': AttentionListShape;
   'GET /batches': PageShape<BatchShape>;
-  'GET /batches/{id}': BatchWithMoneyShape;
-  'POST /batches/{id}/cancel': BatchWithMoneyShape;
+  'GET /batches/{id}': BatchDetailsShape;
+  'POST /batches/{id}/cancel': BatchDetailsShape;
   'GET /incidents': IncidentListShape;
   'GET /accounts/{id}/forecast': ForecastShape;
   'GET /audit': PageShape<AuditShape>;

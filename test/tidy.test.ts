@@ -58,7 +58,7 @@ const mayImport: Record<string, readonly string[]> = {
   spool: ground,
   sound: ground,
   files: [...ground, 'secrets', 'spool'],
-  batches: [...ground, 'audit', 'wire', 'ledger', 'spool', 'files', 'providers'],
+  batches: [...ground, 'audit', 'wire', 'events', 'ledger', 'spool', 'files', 'providers'],
   http: [...ground, 'spool'],
   accounts: domain,
   catalog: domain,

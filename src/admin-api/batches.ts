@@ -2,7 +2,8 @@
 
 import { z } from '@hono/zod-openapi';
 import { isKeyOf } from '../accounts/accounts.ts';
-import { type Batch, type ItemCounts, NO_COUNTS, reserveIdOf } from '../batches/batches.ts';
+import type { Nano } from '../base/money.ts';
+import { type Batch, type BatchPart, reserveIdOf } from '../batches/batches.ts';
 import { bounds } from '../config/config.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import { askedAccount } from './accounts.ts';
@@ -10,7 +11,16 @@ import { findObject, noObject } from './admin-app.ts';
 import { changeNote, recordAudit } from './changes.ts';
 import { accountOf, everyone, everyoneWhoChanges, makerOf, maySeeAccount, maySeeKey } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { accountField, accountShown, amountShown, countShown, idField, rangeFields, timeShown } from './fields.ts';
+import {
+  accountField,
+  accountShown,
+  amountShown,
+  countShown,
+  idField,
+  personShown,
+  rangeFields,
+  timeShown,
+} from './fields.ts';
 import { answerRows, cursorAfter, sortedPosition } from './pages.ts';
 import { type AdminRoute, type Call, get, list, post } from './route.ts';
 import { hideable } from './visibility.ts';
@@ -26,11 +36,14 @@ export const batchSchema = z
     endpoint: z.string().describe('The path that each of its requests is sent to.'),
     status: z.enum(STATUSES).describe('canceling: no further request is sent.'),
     groups: hideable('group', z.array(z.string())).describe('The groups that sell its models.'),
+    models: z.array(z.string()).describe('The models of its requests, at most 20. Empty if they are not known.'),
     requests: countShown,
     succeeded: countShown,
     errored: countShown,
     canceled: countShown,
     expired: countShown,
+    cost: amountShown.nullable().describe('What its requests have cost so far. null: it is not known.'),
+    reserved: amountShown.describe('The part of the balance that is held for requests that were not sent.'),
     created_at: timeShown,
     expires_at: timeShown.describe('When requests that were not sent expire.'),
     cancel_requested_at: timeShown.nullable(),
@@ -38,12 +51,21 @@ export const batchSchema = z
   })
   .openapi('Batch');
 
-export const batchWithMoney = batchSchema
-  .extend({ reserved: amountShown.describe('The part of the balance that is held for requests that were not sent.') })
-  .openapi('BatchWithMoney');
+const partSchema = z.object({
+  provider: hideable('provider', z.string()),
+  status: z.enum(['sending', 'running', 'ended']).describe('ended: its answers were collected, or will not be.'),
+  requests: countShown,
+});
+
+export const batchDetails = batchSchema
+  .extend({
+    person: personShown.nullable().describe('Whose key it is; null: nobody’s.'),
+    parts: z.array(partSchema).describe('Requests that providers run, or have run, in batches of their own.'),
+  })
+  .openapi('BatchDetails');
 
 const encodeBatch = encoderOf(batchSchema);
-const encodeWithMoney = encoderOf(batchWithMoney);
+const encodeDetails = encoderOf(batchDetails);
 const params = z.object({ id: idField('msgbatch') });
 
 export const batchRoutes: AdminRoute[] = [
@@ -72,19 +94,16 @@ export const batchRoutes: AdminRoute[] = [
   }),
   get('/batches/{id}', 'batch-show', 'Retrieve a batch', everyone, {
     params,
-    answer: [batchWithMoney, 'The batch'],
-    handle: async (call) => withMoney(call, await findBatch(call, call.params.id)),
+    answer: [batchDetails, 'The batch'],
+    handle: async (call) => detailsOf(call, await findBatch(call, call.params.id)),
   }),
   post('/batches/{id}/cancel', 'batch-cancel', 'Cancel a batch', everyoneWhoChanges, {
     params,
     body: z.strictObject({}),
-    answer: [
-      batchWithMoney,
-      'The batch. Requests in progress end as they would; one that is not running stays as it is',
-    ],
+    answer: [batchDetails, 'The batch. Requests in progress end as they would; one that is not running stays as it is'],
     async handle(call) {
       const batch = await findBatch(call, call.params.id);
-      if (batch.status !== 'running') return withMoney(call, batch);
+      if (batch.status !== 'running') return detailsOf(call, batch);
       const canceling: Batch = { ...batch, status: 'canceling', cancelAtMs: call.clock.nowMs() };
       const [before, after] = [{ status: batch.status }, { status: canceling.status }];
       const note = changeNote('batch.cancel', call.params.id, batch.accountId, before, after);
@@ -93,7 +112,7 @@ export const batchRoutes: AdminRoute[] = [
       } catch (failure) {
         if (!(failure instanceof Outpaced)) throw failure; // it has ended, or another call has canceled it
       }
-      return withMoney(call, await findBatch(call, call.params.id));
+      return detailsOf(call, await findBatch(call, call.params.id));
     },
   }),
 ];
@@ -121,19 +140,31 @@ async function findBatch(call: Call, id: string): Promise<Batch> {
   return batch;
 }
 
-async function shownOf({ batches }: Call, batch: Batch) {
-  const { keyId: key, requests, cancelAtMs: cancelRequestedAtMs, status } = batch;
-  const counts: ItemCounts =
-    status === 'ended' ? batch.counts : { ...NO_COUNTS, ...(await batches.countResults(batch.id)) };
-  return { ...batch, ...counts, key, requests, cancelRequestedAtMs };
+async function shownOf(call: Call, batch: Batch) {
+  const { keyId: key, models = [], cancelAtMs: cancelRequestedAtMs } = batch;
+  const about = { ...batch, key, models, cancelRequestedAtMs };
+  if (batch.status === 'ended') return { ...about, ...batch.counts, cost: batch.cost ?? null, reserved: 0 };
+  const { counts, cost } = await call.batches.sumResults(batch.id);
+  return { ...about, ...counts, cost, reserved: await reservedFor(call, batch) };
 }
 
-async function withMoney(call: Call, batch: Batch): Promise<z.infer<typeof batchWithMoney>> {
+async function reservedFor({ ledger }: Call, batch: Batch): Promise<Nano> {
   const reserves = batch.groups.map((group) => reserveIdOf(batch, group));
-  const holds =
-    reserves.length === 0 || batch.status === 'ended'
-      ? []
-      : await call.ledger.listHolds({ account: batch.accountId, after: `rsv_${batch.id}_`, limit: reserves.length });
-  const reserved = holds.reduce((sum, hold) => sum + (reserves.includes(hold.requestId) ? hold.amount : 0), 0);
-  return encodeWithMoney({ ...(await shownOf(call, batch)), reserved });
+  if (reserves.length === 0) return 0;
+  const page = { account: batch.accountId, after: `rsv_${batch.id}_`, limit: reserves.length };
+  const holds = await ledger.listHolds(page);
+  return holds.reduce((sum, hold) => sum + (reserves.includes(hold.requestId) ? hold.amount : 0), 0);
+}
+
+async function detailsOf(call: Call, batch: Batch): Promise<z.infer<typeof batchDetails>> {
+  const key = await call.accounts.getKey(batch.keyId);
+  const parts = (batch.atProviders ?? []).map((part) => ({ ...part, status: 'ended' as const }));
+  const running = batch.status === 'ended' ? [] : (await call.batches.listParts(batch.id)).filter(isTaken);
+  const personId = key?.personId ?? null;
+  return encodeDetails({ ...(await shownOf(call, batch)), personId, parts: [...parts, ...running] });
+}
+
+/** The provider has refused the others. */
+function isTaken({ status, ref }: BatchPart): boolean {
+  return status !== 'ended' || ref !== null;
 }

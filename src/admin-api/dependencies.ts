@@ -185,7 +185,7 @@ export interface AdminDependencies {
   exportSources: ExportSources;
   exports: ExportStore;
   traffic: RefusalStore & RouteHourStore;
-  batches: Pick<BatchStore, 'getBatch' | 'listShownBatches' | 'countResults' | 'cancelBatch'>;
+  batches: Pick<BatchStore, 'getBatch' | 'listShownBatches' | 'sumResults' | 'listParts' | 'cancelBatch'>;
   incidents: Pick<IncidentStore, 'listOpenIncidents' | 'listEndedIncidents'>;
   codes: CodeStore;
   bills: BillStore;

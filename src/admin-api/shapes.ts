@@ -7,7 +7,7 @@ import type { changeSchema } from './apply.ts';
 import type { attentionListSchema, attentionSchema } from './attention.ts';
 import type { auditSchema } from './audit.ts';
 import type { autoRechargeSchema } from './auto-recharge.ts';
-import type { batchSchema, batchWithMoney } from './batches.ts';
+import type { batchDetails, batchSchema } from './batches.ts';
 import type { budgetSchema } from './budgets.ts';
 import type {
   catalogSchema,
@@ -65,7 +65,7 @@ export type AccountPlanShape = z.infer<typeof accountPlanSchema>;
 export type AccountShape = z.infer<typeof accountSchema>;
 export type ForecastShape = z.infer<typeof forecastSchema>;
 export type BatchShape = z.infer<typeof batchSchema>;
-export type BatchWithMoneyShape = z.infer<typeof batchWithMoney>;
+export type BatchDetailsShape = z.infer<typeof batchDetails>;
 export type IncidentListShape = z.infer<typeof incidentListSchema>;
 export type IncidentShape = z.infer<typeof incidentSchema>;
 export type AttentionListShape = z.infer<typeof attentionListSchema>;

@@ -2,6 +2,8 @@
 // results are files; results are rows until the batch ends.
 
 import type { AuditContext } from '../audit/audit.ts';
+import type { Nano } from '../base/money.ts';
+import type { NewEvent } from '../events/events.ts';
 import type { Operation, Refusal } from '../ledger/ledger.ts';
 
 /** The API in whose form it was made, which is the only one that shows it. */
@@ -29,6 +31,8 @@ export interface Batch {
   endpoint: string;
   /** The groups that sell its models; each has a reserve. */
   groups: readonly string[];
+  /** Models that its requests name, at most `batchModelsMax`. Absent: made by an earlier build. */
+  models?: readonly string[];
   /** Headers of the request that made it, by which its requests are read. Names in lower case. */
   headers: Readonly<Record<string, string>>;
   metadata: Readonly<Record<string, string>> | null;
@@ -40,6 +44,10 @@ export interface Batch {
   requests: number;
   /** Zeros until it has ended. */
   counts: ItemCounts;
+  /** The cost of its requests. Absent: not known, or it has not ended. */
+  cost?: Nano;
+  /** How many requests went to batches of each provider. Absent: none, or it has not ended. */
+  atProviders?: readonly SentPart[];
   expiresAtMs: number;
   cancelAtMs: number | null;
   endedAtMs: number | null;
@@ -53,7 +61,18 @@ export interface ItemResult {
   position: number;
   outcome: ItemOutcome;
   sealed: string;
+  /** The cost of the request. */
+  cost: Nano;
 }
+
+/** Counts and cost of the stored results of a batch that has not ended. */
+export interface ResultSums {
+  counts: ItemCounts;
+  cost: Nano;
+}
+
+/** Requests that a provider runs, or has run, in a batch of its own. */
+export type SentPart = Pick<BatchPart, 'provider' | 'requests'>;
 
 /** Requests of a batch that a provider runs as a batch of its own. */
 export interface BatchPart {
@@ -118,7 +137,7 @@ export interface BatchStore {
   listDueBatches(nowMs: number, limit: number): Promise<Batch[]>;
   /** The last message that was admitted with this claim, in the last 24 hours; null: none. */
   findBegun(keyId: number, claim: string): Promise<BegunMessage | null>;
-  countResults(batchId: number): Promise<Partial<ItemCounts>>;
+  sumResults(batchId: number): Promise<ResultSums>;
   /** In the order of the requests. */
   listResults(page: { batchId: number; after: number; limit: number }): Promise<ItemResult[]>;
   /** Positions only. */
@@ -136,8 +155,8 @@ export interface BatchStore {
   addResults(batchId: number, results: readonly ItemResult[]): Promise<void>;
   /** From running to canceling. Rejects with Outpaced if it is not running any more. */
   cancelBatch(batch: Batch, auditContext?: AuditContext): Promise<void>;
-  /** To ended, without rows of results and parts; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
-  endBatch(batch: Batch, from: BatchStatus, returns: readonly Operation[]): Promise<void>;
+  /** To ended, without rows of results and parts, with an event; gives back the reserves. Rejects with Outpaced if its status is not `from` any more. */
+  endBatch(batch: Batch, from: BatchStatus, returns: readonly Operation[], event: NewEvent): Promise<void>;
   removeBatch(id: number): Promise<void>;
 }
 

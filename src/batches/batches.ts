@@ -12,7 +12,9 @@ export {
   type ItemOutcome,
   type ItemResult,
   NO_COUNTS,
+  type ResultSums,
   reserveIdOf,
+  type SentPart,
   type ShownBatchPage,
 } from './batch.ts';
 export { type MakerParts, makeBatch, type NewBatch, type PlannedItem } from './make-batch.ts';

@@ -51,6 +51,7 @@ export async function makeBatch(
   await requireRoom(store, made.companyId);
   const ids = new Set<string>();
   const reserves = new Map<string, Reserved>();
+  const models = new Set<string>();
   let position = 0;
   for await (const line of readLines(await files.read(input), parts.requestBytesMax() + bounds.batchItemBytesMore)) {
     if (position >= bounds.batchRequestsMax)
@@ -59,7 +60,9 @@ export async function makeBatch(
     const { customId, body } = readItem(made, line, where);
     if (ids.has(customId)) throw new TurnpikeError('invalid_request', `${where}custom_id: is not unique`);
     ids.add(customId);
-    add(reserves, await planOrNull(parts, made, body));
+    const planned = await planOrNull(parts, made, body);
+    add(reserves, planned);
+    if (planned !== null && models.size < bounds.batchModelsMax) models.add(planned.model);
     position++;
   }
   if (position === 0) throw new TurnpikeError('invalid_request', 'requests: List should have at least 1 item');
@@ -72,6 +75,7 @@ export async function makeBatch(
     createdAtMs,
     dueAtMs: expiresAtMs,
     groups: [...reserves.keys()],
+    models: [...models],
     inputFileId: input.id,
     outputFileId: null,
     errorFileId: null,

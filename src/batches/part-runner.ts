@@ -15,7 +15,7 @@ import {
 } from '../providers/providers.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
 import { readLines } from '../wire/wire.ts';
-import type { Batch, BatchPart, BatchStore } from './batch.ts';
+import type { Batch, BatchPart, BatchStore, SentPart } from './batch.ts';
 import { readPlaces, writePlaces } from './places.ts';
 import { readItem } from './read-item.ts';
 
@@ -44,6 +44,8 @@ export interface PartParts {
   prepare(batch: Batch, body: string): Promise<PreparedRequest | null>;
   /** A part was not taken, or its results cannot be had. */
   onPartFailure(batch: Batch, part: BatchPart, failure: unknown): void;
+  /** The provider cannot be asked for a part, again and again. */
+  onPartWaiting(batch: Batch, part: BatchPart, failure: unknown): void;
 }
 
 /** The run of a batch, as its parts see it. */
@@ -83,6 +85,18 @@ export class PartRunner {
   /** Files that no client has: what the batch leaves when it has ended. */
   get files(): number[] {
     return [...new Set(this.#known.map(({ requestsFileId }) => requestsFileId))];
+  }
+
+  /** How many requests each provider took. */
+  get atProviders(): SentPart[] {
+    const taken = Map.groupBy(
+      this.#known.filter(({ ref }) => ref !== null),
+      ({ provider }) => provider,
+    );
+    return [...taken].map(([provider, parts]) => ({
+      provider,
+      requests: parts.reduce((sum, { requests }) => sum + requests, 0),
+    }));
   }
 
   /** Whether a provider has the request. */
@@ -257,7 +271,7 @@ export class PartRunner {
   async #follow(part: BatchPart, isDone: (position: number) => boolean): Promise<void> {
     const { signal } = this.#context;
     let isCanceled = false;
-    for (;;) {
+    for (let failures = 0; ; ) {
       const place = this.#parts.placeOf(part);
       const batch = place && this.#describe(place, part);
       try {
@@ -274,6 +288,7 @@ export class PartRunner {
           if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
           return;
         }
+        failures = 0;
       } catch (failure) {
         signal.throwIfAborted();
         if (!(failure instanceof ProviderFault)) throw failure;
@@ -283,6 +298,8 @@ export class PartRunner {
           await this.#put({ ...part, status: 'ended' });
           return;
         }
+        failures++;
+        if (failures === bounds.batchPartTriesMax) this.#parts.onPartWaiting(this.#context.batch(), part, failure);
       }
       await this.#pause((this.#parts.nowMs() - part.createdAtMs) / POLLS_PER_AGE);
     }

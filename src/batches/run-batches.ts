@@ -3,9 +3,11 @@
 
 import { FairQueue } from '../base/fair-queue.ts';
 import { formatId } from '../base/ids.ts';
+import { formatUsd, type Nano } from '../base/money.ts';
 import { pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { type ErrorCode, overloaded, TurnpikeError } from '../errors.ts';
+import type { NewEvent } from '../events/events.ts';
 import { type Files, isLost } from '../files/files.ts';
 import { Outpaced } from '../ledger/ledger.ts';
 import type { Spool, SpooledFile } from '../spool/spool.ts';
@@ -49,6 +51,8 @@ export interface RunnerParts extends Omit<PartParts, 'store'> {
   isBusy(): boolean;
   /** Whether this node leads. */
   isLeading(): Promise<boolean>;
+  /** The cost of a request for its account. */
+  costOf(requestId: string): Promise<Nano>;
   onEnded(batch: Batch): void;
   onFailure(batch: Batch | null, failure: unknown): void;
 }
@@ -351,9 +355,10 @@ class BatchRun {
 
   /** Resolves when the result is durable. Results that come in the meantime are written together. */
   async #keep(position: number, { customId }: BatchItem, answer: SentItem): Promise<void> {
+    const cost = await this.#parts.costOf(answer.requestId);
     const line = resultLine(this.#batch, position, customId, answer);
     const sealed = this.#parts.files.sealText(line, contextOf(this.#batch, position));
-    this.#results.push({ position, outcome: isSuccess(answer) ? 'succeeded' : 'errored', sealed });
+    this.#results.push({ position, outcome: isSuccess(answer) ? 'succeeded' : 'errored', sealed, cost });
     while (this.#results.some((result) => result.position === position)) {
       this.#writing ??= this.#write().finally(() => {
         this.#writing = null;
@@ -383,13 +388,16 @@ class BatchRun {
     const dueAtMs = batch.createdAtMs + bounds.batchResultsLifeMs;
     const outputFileId = await this.#keepFile(batch, output, 'output', dueAtMs);
     const errorFileId = await this.#keepFile(batch, errors, 'error', dueAtMs);
-    const ended: Batch = { ...batch, status: 'ended', dueAtMs, outputFileId, errorFileId, counts, endedAtMs };
+    const { cost } = await store.sumResults(batch.id);
+    const { atProviders } = this.#atProviders;
+    const sums = { counts, cost, atProviders, endedAtMs };
+    const ended: Batch = { ...batch, status: 'ended', dueAtMs, outputFileId, errorFileId, ...sums };
     const returns = batch.groups.map((group) => ({
       kind: 'give-back' as const,
       requestId: reserveIdOf(batch, group) as string,
     }));
     try {
-      await store.endBatch(ended, batch.status, returns);
+      await store.endBatch(ended, batch.status, returns, endedEvent(ended, counts, cost));
     } catch (failure) {
       if (failure instanceof Outpaced)
         for (const id of [outputFileId, errorFileId]) if (id !== null) await files.delete({ id });
@@ -507,6 +515,12 @@ function pauseAfter({ failure }: SentItem, tries: number): number | null {
 
 function claimOf({ id }: Pick<Batch, 'id'>, position: number): string {
   return `batch ${formatId('msgbatch', id)} ${position}`;
+}
+
+function endedEvent({ id, accountId, keyId, requests, endedAtMs }: Batch, counts: ItemCounts, cost: Nano): NewEvent {
+  const batch = formatId('msgbatch', id);
+  const data = { batch, key: formatId('key', keyId), requests, ...counts, cost: formatUsd(cost) };
+  return { atMs: endedAtMs ?? 0, account: accountId, type: 'batch.ended', data, dedupe: `batch.ended ${batch}` };
 }
 
 function contextOf({ id }: Pick<Batch, 'id'>, position: number): string {

@@ -48,12 +48,28 @@ const budgetColumns: readonly Column[] = [
   ['PERSON', 'person'],
   ['BUDGETS', budgetTexts],
 ];
-const batchColumns: readonly Column[] = [
+const codeBatchColumns: readonly Column[] = [
   ...columns('id name kind amount'),
   ['REDEEMED', (row) => `${row['redeemed']} of ${row['count']}`],
   ...columns('status expires_at created_at'),
 ];
-const batchDetails: readonly Column[] = [...batchColumns, ...columns('once_per_account note made_by')];
+const codeBatchDetails: readonly Column[] = [...codeBatchColumns, ...columns('once_per_account note made_by')];
+const batchColumns: readonly Column[] = [
+  ...columns('id account key form status'),
+  ['DONE', (row) => `${integerOf(row['succeeded']) + integerOf(row['errored'])} of ${row['requests']}`],
+  ...columns('cost reserved created_at expires_at'),
+];
+const batchDetails: readonly Column[] = [
+  ...batchColumns,
+  ...columns('endpoint models succeeded errored canceled expired cancel_requested_at ended_at person'),
+  [
+    'PARTS',
+    (row) =>
+      (row['parts'] as Row[]).map(
+        ({ provider, requests, status }) => `${provider ?? 'provider'}: ${requests}, ${status}`,
+      ),
+  ],
+];
 const planColumns: readonly Column[] = [
   ...columns('name title price'),
   ['WINDOWS', windowsText],
@@ -230,15 +246,26 @@ const codes: readonly ApiCommand[] = [
   apiCommand('code-batch create NAME AMOUNT', 'code-batch-create', printCodes, {
     summary: 'Create redemption codes that are worth AMOUNT each, and print them as CSV',
   }),
-  apiCommand('code-batch list', 'code-batch-list', batchColumns, { whenEmpty: 'There are no batches of codes.' }),
-  apiCommand('code-batch show ID', 'code-batch-show', batchDetails),
+  apiCommand('code-batch list', 'code-batch-list', codeBatchColumns, { whenEmpty: 'There are no batches of codes.' }),
+  apiCommand('code-batch show ID', 'code-batch-show', codeBatchDetails),
   apiCommand('code-batch redemptions ID', 'code-list', columns('id account redeemed_at redeemed_by'), {
     whenEmpty: 'The batch has no codes.',
   }),
-  ...statusCommands('code-batch', 'code-batch-change', 'Disable a batch: its codes cannot be redeemed', batchDetails),
+  ...statusCommands(
+    'code-batch',
+    'code-batch-change',
+    'Disable a batch: its codes cannot be redeemed',
+    codeBatchDetails,
+  ),
   apiCommand('code redeem ACCOUNT CODE', 'redemption-create', columns('account code amount balance'), {
     repetition: 'The account redeemed this code before: no credit was added.\n',
   }),
+];
+
+const batches: readonly ApiCommand[] = [
+  apiCommand('batch list', 'batch-list', batchColumns, { isLimited: true, whenEmpty: 'There are no such batches.' }),
+  apiCommand('batch show ID', 'batch-show', batchDetails),
+  apiCommand('batch cancel ID', 'batch-cancel', batchDetails),
 ];
 
 const plans: readonly ApiCommand[] = [
@@ -341,6 +368,7 @@ export const resourceCommands: readonly ApiCommand[] = [
   ...people,
   ...directory,
   ...codes,
+  ...batches,
   ...plans,
   ...payments,
   ...events,

@@ -60,6 +60,7 @@ export const bounds = {
   batchItemBytesMore: 64 * 1024, // of a line besides its request
   batchesPerCompanyMax: 100, // that run
   batchesAtOnceMax: 1_000,
+  batchModelsMax: 20, // whose names are shown
   batchItemsOpenMax: 64, // of a batch: in progress, waiting to be sent again, or not durable
   batchItemTriesMax: 3, // after failures of the provider; refusals that pass are not counted
   batchItemPauseMs: 1_000,
@@ -296,6 +297,7 @@ export const bounds = {
   totalsRunRows: 50_000, // daily totals that one statement of SQLite adds up
   taggedRunRows: 25_000, // as above, by sets of tags, which SQLite sorts
   totalsRunRowsOfPostgres: 500_000, // as above, where no statement delays the ledger
+  tagAccountsReadMax: 50, // accounts with a tag whose totals are read one by one, instead of those of all
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
@@ -327,6 +329,8 @@ export const bounds = {
   recordsOfKeyLeast: 10, // when a list has the records of many keys
   usageSearchedMax: 100_000, // records that one page of a search, or a ranking, reads
   usageSearchedAtOnce: 5_000,
+  recordsReadFirst: 1_000, // in the first part of a search, ranking or sum, whose time is not known yet
+  recordsReadLeast: 200, // in a part of one, however long the one before took
   usageSearchMsMax: 350, // time limit of a search, ranking or summary; a page runs two of them
   summaryRecordsMax: 300_000, // records that one summary adds up; older ones are not counted
   summaryRunRows: 10_000, // in one statement

@@ -395,6 +395,23 @@ const service = {
     describe: (data) =>
       `${countOf(data.count, 'request')} ${data.key === null ? '' : `with the key ${data.key} `}${data.count === 1 ? 'was' : 'were'} rejected within ${countOf(data.minutes, 'minute')} (${data.code}).`,
   }),
+  'batch.ended': define({
+    title: 'Batch ended',
+    severity: 'info',
+    audience: 'account',
+    data: {
+      batch: id,
+      key: id,
+      requests: count,
+      succeeded: count,
+      errored: count.describe('Requests that failed.'),
+      canceled: count.describe('Requests that were not sent, because the batch was canceled or its file was lost.'),
+      expired: count.describe('Requests that were not sent in time.'),
+      cost: exactAmount.describe('USD that its requests have cost.'),
+    },
+    describe: (data) =>
+      `The batch ${data.batch} of the key ${data.key} ended: ${batchResults(data)}. It cost ${showUsd(data.cost)}.`,
+  }),
   'incident.opened': define({
     title: 'Incident opened',
     severity: 'error',
@@ -540,6 +557,16 @@ function burningName(data: BurningLimit): string {
 
 function countOf(count: number, thing: string): string {
   return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** Such as "8 of 10 requests succeeded, 2 were canceled". */
+function batchResults(data: Record<'requests' | 'succeeded' | 'errored' | 'canceled' | 'expired', number>): string {
+  const were = (count: number, word: string) =>
+    count === 0 ? [] : [`${count.toLocaleString('en-US')} ${count === 1 ? 'was' : 'were'} ${word}`];
+  const failed = data.errored === 0 ? [] : [`${data.errored.toLocaleString('en-US')} failed`];
+  const expired = data.expired === 0 ? [] : [`${data.expired.toLocaleString('en-US')} expired`];
+  const succeeded = `${data.succeeded.toLocaleString('en-US')} of ${countOf(data.requests, 'request')} succeeded`;
+  return [succeeded, ...failed, ...were(data.canceled, 'canceled'), ...expired].join(', ');
 }
 
 interface IncidentData extends Record<'kind', string> {

@@ -218,6 +218,13 @@ function notFound(cause?: unknown): TurnpikeError {
   return new TurnpikeError('object_not_found', 'No such file.', cause === undefined ? {} : { cause });
 }
 
+const PLACE_FAILED = 'The place of files does not answer.';
+
+/** Whether the place of files failed, and not the database. */
+export function isPlaceFailure(failure: unknown): boolean {
+  return failure instanceof TurnpikeError && failure.message === PLACE_FAILED;
+}
+
 async function onPlace<Value>(working: Promise<Value>, msMax: number): Promise<Value> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer within ${msMax} ms`)), msMax);
@@ -225,7 +232,7 @@ async function onPlace<Value>(working: Promise<Value>, msMax: number): Promise<V
     return await Promise.race([working, late]);
   } catch (cause) {
     if (cause instanceof TurnpikeError || cause instanceof ChunkBroken) throw cause;
-    throw new TurnpikeError('store_unavailable', 'The place of files does not answer.', { cause });
+    throw new TurnpikeError('store_unavailable', PLACE_FAILED, { cause });
   } finally {
     clearTimeout(timer);
   }

@@ -23,7 +23,8 @@ export { type TranslatedBody, translateBody, translateForm } from './translate-b
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 const BATCH_FIELDS = new Set(['after', 'completion_window', 'endpoint', 'input_file_id', 'limit', 'metadata']);
 
-const fronts: readonly Front[] = [
+/** The first one that owns a request answers it. */
+export const fronts: readonly Front[] = [
   chatCompletions,
   responses,
   embeddings,

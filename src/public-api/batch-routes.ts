@@ -5,14 +5,7 @@
 import { type Caller, topOf } from '../accounts/accounts.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { formatId, parseId } from '../base/ids.ts';
-import {
-  type Batch,
-  type BatchForm,
-  type ItemCounts,
-  type NewBatch,
-  NO_COUNTS,
-  RequestSplitter,
-} from '../batches/batches.ts';
+import { type Batch, type BatchForm, type ItemCounts, type NewBatch, RequestSplitter } from '../batches/batches.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import { formatOpenAiFileId } from '../files/files.ts';
@@ -366,7 +359,7 @@ function readLimit(text: string | null, { most, usual }: { most: number; usual: 
 }
 
 async function countsOf(store: BatchEndpoints['store'], { id, status, counts }: Batch): Promise<ItemCounts> {
-  return status === 'ended' ? counts : { ...NO_COUNTS, ...(await store.countResults(id)) };
+  return status === 'ended' ? counts : (await store.sumResults(id)).counts;
 }
 
 function sumOf(counts: ItemCounts): number {

@@ -11,6 +11,7 @@ import {
   reserveIdOf,
 } from '../batches/batches.ts';
 import { TurnpikeError } from '../errors.ts';
+import { isPlaceFailure } from '../files/files.ts';
 import {
   answerCaller,
   type BatchItem,
@@ -34,6 +35,8 @@ export interface BatchParts {
   gateway: Gateway;
   publicApi: PublicDependencies;
   log: Pick<LogWriter, 'writeEvent'>;
+  /** Reports a task that failed. Never rejects. */
+  failed(task: string, failure: unknown): Promise<void>;
 }
 
 /** Adds the endpoints of batches to the public API. The returned function stops what runs. Nothing without files. */
@@ -43,6 +46,7 @@ export function startBatches({
   gateway,
   publicApi,
   log,
+  failed,
 }: BatchParts): () => Promise<void> {
   const { files, clock } = gateway;
   if (files === undefined) return async () => {};
@@ -72,18 +76,38 @@ export function startBatches({
       const batch = formatId('msgbatch', id);
       log.writeEvent('batch_not_taken', { batch, provider, requests, cause: describeFailure(failure) });
     },
+    onPartWaiting: (_, { provider }, failure) =>
+      void failed('batches', new Error(`${provider}: ${describeFailure(failure)}`)),
+    costOf: async (requestId) => (await stores.usage.getUsage(requestId))?.cost ?? 0,
     onEnded: ({ id, counts }) => log.writeEvent('batch_ended', { batch: formatId('msgbatch', id), ...counts }),
     onFailure(batch, failure) {
-      if (isStoreUnavailable(failure)) return;
+      if (isStoreUnavailable(failure) && !isPlaceFailure(failure)) return; // which each change reports
       const id = batch === null ? null : formatId('msgbatch', batch.id);
       log.writeEvent('batch_not_sent', { batch: id, cause: describeFailure(failure) });
+      void failed('batches', failure);
     },
   });
-  const maker: MakerParts = {
+  const maker = makerOf(gateway, publicApi, { store, files });
+  publicApi.batches = {
     store,
     files,
+    answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer),
+    make: (batch, input, place) => makeBatch(maker, batch, input, place),
+    look: () => runner.look(),
+  };
+  return () => runner.stop();
+}
+
+function makerOf(
+  gateway: Gateway,
+  publicApi: PublicDependencies,
+  places: Pick<MakerParts, 'store' | 'files'>,
+): MakerParts {
+  const { clock } = gateway;
+  return {
+    ...places,
     nowMs: clock.nowMs,
-    requestBytesMax,
+    requestBytesMax: () => gateway.catalog().settings.bodyBytesMax,
     plan: (batch, body) =>
       planItemOf(publicApi, (request) => planItem(gateway, request), requestOf(batch, body), {
         keyId: batch.keyId,
@@ -94,14 +118,6 @@ export function startBatches({
     refuse: (refusal, amount) =>
       refusalError(refusal, { nowMs: clock.nowMs(), amount, isLeast: false, headers: {}, maxTokensThatFit: 0 }),
   };
-  publicApi.batches = {
-    store,
-    files,
-    answerCaller: (clientRequest, answer) => answerCaller(gateway, clientRequest, answer),
-    make: (batch, input, place) => makeBatch(maker, batch, input, place),
-    look: () => runner.look(),
-  };
-  return () => runner.stop();
 }
 
 function requestOf({ endpoint, headers }: Pick<NewBatch, 'endpoint' | 'headers'>, body: string) {

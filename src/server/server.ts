@@ -272,7 +272,7 @@ function startUpkeep({
     writer.start(),
     startRetaining({ ...retention, ...upkeep }),
     startEvents({ ...parts, leadership }),
-    startBatches({ store, leadership, gateway, publicApi, log }),
+    startBatches({ store, leadership, gateway, publicApi, log, failed }),
     startLooking(store, gateway, log),
   ];
 }

@@ -39,11 +39,11 @@ export function batchStatement(row: BatchRow): CoCommittedStatement {
   if (row.table === 'batch_parts') return partStatement(row);
   if (row.table === 'batch_results') {
     if ('forgotten' in row) return { text: 'DELETE FROM batch_results WHERE batch_id = $1', values: [row.forgotten] };
-    const { position, outcome, sealed } = row.result;
+    const { position, outcome, sealed, cost } = row.result;
     return {
-      text: `INSERT INTO batch_results (batch_id, place, outcome, sealed) VALUES ($1, $2, $3, $4)
+      text: `INSERT INTO batch_results (batch_id, place, outcome, sealed, cost) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (batch_id, place) DO NOTHING`,
-      values: [row.batchId, position, outcome, sealed],
+      values: [row.batchId, position, outcome, sealed, cost],
     };
   }
   if ('created' in row) {
@@ -122,7 +122,7 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
     removePart: (batchId, removed) => submit(gate, [], [{ table: 'batch_parts', batchId, removed }]),
     cancelBatch: (changed, auditContext) =>
       submit(gate, [], [{ table: 'batches', changed, from: 'running' }], auditContext),
-    endBatch: (changed, from, returns) =>
+    endBatch: (changed, from, returns, event) =>
       submit(
         gate,
         [...returns],
@@ -130,6 +130,7 @@ export function batchWrites(gate: LedgerGate): BatchWrites {
           { table: 'batches', changed, from },
           { table: 'batch_results', forgotten: changed.id },
           { table: 'batch_parts', forgotten: changed.id },
+          { table: 'events', event },
         ],
       ),
     removeBatch: (removed) => submit(gate, [], [{ table: 'batches', removed }]),
@@ -149,8 +150,9 @@ export function batchReads(on: SqlReader): BatchReads {
   const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
   const running = rows(`WHERE r.status <> 'ended' ORDER BY r.company_id, r.id LIMIT $1`);
   const due = rows(`WHERE r.status = 'ended' AND r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2`);
-  const counts = on.prepare<{ outcome: ItemOutcome; count: number }>(
-    `SELECT r.outcome, ${on.number('count(*)')} AS count FROM batch_results r WHERE r.batch_id = $1 GROUP BY r.outcome`,
+  const sums = on.prepare<{ outcome: ItemOutcome; count: number; cost: number }>(
+    `SELECT r.outcome, ${on.number('count(*)')} AS count, ${on.number('sum(r.cost)')} AS cost
+      FROM batch_results r WHERE r.batch_id = $1 GROUP BY r.outcome`,
   );
   const begun =
     on.prepare<BegunMessage>(`SELECT c.request_id AS "requestId", CASE WHEN c.is_answered <> 0 THEN 'answered'
@@ -158,7 +160,9 @@ export function batchReads(on: SqlReader): BatchReads {
     FROM claims c WHERE c.key_id = $1 AND c.name = $2`);
   const inOrder = 'FROM batch_results r WHERE r.batch_id = $1 AND r.place > $2 ORDER BY r.place LIMIT $3';
   const position = `${on.number('r.place')} AS position`;
-  const results = on.prepare<ItemResult>(`SELECT ${position}, r.outcome, r.sealed ${inOrder}`);
+  const results = on.prepare<ItemResult>(
+    `SELECT ${position}, r.outcome, r.sealed, ${on.number('r.cost')} AS cost ${inOrder}`,
+  );
   const done = on.prepare<{ position: number }>(`SELECT ${position} ${inOrder}`);
   const parts = on.prepare<Pick<BatchPart, 'part' | 'status'> & { document: string }>(
     `SELECT ${on.number('r.part')} AS part, r.status, r.document FROM batch_parts r WHERE r.batch_id = $1 ORDER BY r.part`,
@@ -172,32 +176,16 @@ export function batchReads(on: SqlReader): BatchReads {
       const ask = (skipped: number) => pages[order](keyId, form, createdAtMs, id, limit, skipped);
       return readPage(on, limit, ask, (row) => row.id, batchOf);
     },
-    async listShownBatches({ accountId, keyIds, status, sinceMs, untilMs, after, limit }) {
-      if (keyIds?.length === 0) return [];
-      const bindings = new Bindings();
-      const conditions = [
-        ...(accountId === null ? [] : [`r.account_id = ${bindings.add(accountId)}`]),
-        ...(keyIds === null ? [] : [`r.key_id IN (${keyIds.map((key) => bindings.add(key)).join(', ')})`]),
-        ...(status === null ? [] : [`r.status = ${bindings.add(status)}`]),
-        ...(sinceMs === null ? [] : [`r.created_at_ms >= ${bindings.add(sinceMs)}`]),
-        ...(untilMs === null ? [] : [`r.created_at_ms < ${bindings.add(untilMs)}`]),
-        ...(after === null
-          ? []
-          : [`(r.created_at_ms, r.id) < (${bindings.add(after.createdAtMs)}, ${bindings.add(after.id)})`]),
-      ];
-      const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-      const text = `SELECT ${columns} FROM batches r ${where} ORDER BY r.created_at_ms DESC, r.id DESC`;
-      const ask = (skipped: number) =>
-        on.read<BatchTable>(`${text} LIMIT ${limit} OFFSET ${skipped}`, ...bindings.values);
-      return readPage(on, limit, ask, ({ id }) => id, batchOf);
-    },
+    listShownBatches: makeShownList(on, columns),
     listRunningBatches: (limit) => read(running(limit)),
     countRunningBatches: prepareCount(on, 'batches', "company_id = $1 AND status <> 'ended'"),
     listDueBatches: (nowMs, limit) => read(due(nowMs, limit)),
     findBegun: async (keyId, claim) => (await begun(keyId, claim))[0] ?? null,
-    async countResults(batchId) {
-      const found = await counts(batchId);
-      return Object.fromEntries(found.map(({ outcome, count }) => [outcome, count])) as Partial<ItemCounts>;
+    async sumResults(batchId) {
+      const found = await sums(batchId);
+      const counts: ItemCounts = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
+      for (const { outcome, count } of found) counts[outcome] = count;
+      return { counts, cost: found.reduce((sum, { cost }) => sum + cost, 0) };
     },
     listResults: ({ batchId, after, limit }) => results(batchId, after, limit),
     listParts: async (batchId) =>
@@ -208,4 +196,27 @@ export function batchReads(on: SqlReader): BatchReads {
 
 function batchOf({ document, ...row }: BatchTable): Batch {
   return { ...row, ...readStored(documents.batch, document) };
+}
+
+function makeShownList(on: SqlReader, columns: string): BatchStore['listShownBatches'] {
+  return async ({ accountId, keyIds, status, sinceMs, untilMs, after, limit }) => {
+    if (keyIds?.length === 0) return [];
+    const bindings = new Bindings();
+    const conditions = [
+      ...(accountId === null ? [] : [`r.account_id = ${bindings.add(accountId)}`]),
+      ...(keyIds === null ? [] : [`r.key_id IN (${keyIds.map((key) => bindings.add(key)).join(', ')})`]),
+      ...(status === null ? [] : [`(r.status || '') = ${bindings.add(status)}`]), // no index of it has the order
+      ...(status === null || status === 'ended' ? [] : [`r.status <> 'ended'`]), // as the index of them says
+      ...(sinceMs === null ? [] : [`r.created_at_ms >= ${bindings.add(sinceMs)}`]),
+      ...(untilMs === null ? [] : [`r.created_at_ms <= ${bindings.add(untilMs)}`]),
+      ...(after === null
+        ? []
+        : [`(r.created_at_ms, r.id) < (${bindings.add(after.createdAtMs)}, ${bindings.add(after.id)})`]),
+    ];
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const text = `SELECT ${columns} FROM batches r ${where} ORDER BY r.created_at_ms DESC, r.id DESC`;
+    const ask = (skipped: number) =>
+      on.read<BatchTable>(`${text} LIMIT ${limit} OFFSET ${skipped}`, ...bindings.values);
+    return readPage(on, limit, ask, ({ id }) => id, batchOf);
+  };
 }

@@ -18,7 +18,15 @@ import type {
 } from '../accounts/accounts.ts';
 import type { AgentGrant, DeviceCode } from '../agents/agents.ts';
 import type { Actor } from '../audit/audit.ts';
-import type { Batch, BatchForm, BatchPart, BatchStatus, ItemCounts, ItemOutcome } from '../batches/batches.ts';
+import type {
+  Batch,
+  BatchForm,
+  BatchPart,
+  BatchStatus,
+  ItemCounts,
+  ItemOutcome,
+  SentPart,
+} from '../batches/batches.ts';
 import type { BillParts, BillSource, ComparedFeature, ComparedModel, ListedBill } from '../bills/bills.ts';
 import type { CatalogDocument } from '../catalog/catalog.ts';
 import type { Delivery, Destination, MailRequest, QueuedMail } from '../delivery/delivery.ts';
@@ -352,6 +360,7 @@ export type BatchDocument = Omit<
 const batch = object<BatchDocument>({
   endpoint: text,
   groups: list(text),
+  models: optional(list(text)),
   headers: map(text),
   metadata: nullable(map(text)),
   inputFileId: whole,
@@ -359,6 +368,8 @@ const batch = object<BatchDocument>({
   errorFileId: nullable(whole),
   requests: whole,
   counts: object<ItemCounts>({ succeeded: whole, errored: whole, canceled: whole, expired: whole }),
+  cost: optional(whole),
+  atProviders: optional(list(object<SentPart>({ provider: text, requests: whole }))),
   expiresAtMs: whole,
   cancelAtMs: nullable(whole),
   endedAtMs: nullable(whole),

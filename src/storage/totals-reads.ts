@@ -14,6 +14,7 @@ import {
 } from '../reports/reports.ts';
 import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
+import { accountsOfTag } from './totals-rows.ts';
 import {
   firstDayOf,
   isTagged,
@@ -68,13 +69,14 @@ interface Cut {
   msMax: number;
 }
 
-/** Rows of one report and of one statement; time and rows after which top usage ends. */
+/** Rows of one report and of one statement; time and rows after which top usage ends; accounts of a tag that are read one by one. */
 interface TotalsLimits {
   rowsMax: number;
   runRows?: number;
   unitRowsMax: number;
   topMsMax: number;
   topRowsLeast: number;
+  tagAccountsMax: number;
 }
 
 export function totalsReads(
@@ -85,6 +87,7 @@ export function totalsReads(
     unitRowsMax = bounds.unitTotalsRowsMax,
     topMsMax = bounds.topReadMsMax,
     topRowsLeast = bounds.topRowsLeast,
+    tagAccountsMax = bounds.tagAccountsReadMax,
   }: Partial<TotalsLimits> = {},
 ): Pick<UsageStore, 'totalUsage' | 'topUsage'> & DayReads {
   const scopeOf = usageScopes(on);
@@ -98,7 +101,7 @@ export function totalsReads(
     const left = { rows: bound };
     const usualRows = question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows;
     const ofOne = { runRows: runRows ?? usualRows, left };
-    const owners = ownersOf(await scopeOf(filter));
+    const owners = await withTag(on, ownersOf(await scopeOf(filter)), question.tag, tagAccountsMax);
     const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
     const first = owners[0] ?? null;
@@ -191,6 +194,18 @@ function valuesAsked({ columns, model, group = null, tag = null, tagName = null 
   const isOfValues = columns.every((column) => ['day_ms', 'account_id', 'tag_set'].includes(column));
   if (name === null || !isOfOne || !isOfValues || model !== null || group !== null) return null;
   return { name, value: tag?.value ?? null };
+}
+
+/** The owners whose totals can have the tag. */
+async function withTag(
+  on: SqlReader,
+  owners: readonly ScopeOwner[],
+  tag: TopQuestion['tag'],
+  accountsMax: number,
+): Promise<readonly ScopeOwner[]> {
+  if (tag == null || owners[0] !== null) return owners;
+  const accounts = await accountsOfTag(on, tag, accountsMax);
+  return accounts?.map((id) => ({ column: 'account_id', id })) ?? owners;
 }
 
 function divide<Value>(values: readonly Value[], isFirst: (value: Value) => boolean): [Value[], Value[]] {

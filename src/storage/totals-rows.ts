@@ -137,6 +137,21 @@ export async function findSets(on: SqlReader, rows: readonly TotalsRow[], sets: 
   for (const { tags, ...row } of found) sets.set(setName(row as TotalsRow), readStored(documents.tagSet, tags));
 }
 
+/** The accounts whose messages have this tag; null: more than `accountsMax`, or not known, because their sets are not stored. */
+export async function accountsOfTag(
+  on: SqlReader,
+  { name, value }: TagFilter,
+  accountsMax: number,
+): Promise<number[] | null> {
+  if (value === OTHER_VALUE) return null;
+  const rows = await on.read<{ account_id: number }>(
+    `SELECT DISTINCT ${numbers(on, 'account_id')} FROM tag_sets r WHERE ${on.jsonText('r.tags', [name])} = $1 LIMIT $2`,
+    value,
+    accountsMax + 1,
+  );
+  return rows.length > accountsMax ? null : rows.map((row) => row.account_id);
+}
+
 /** A row of one set. Nothing if the question asks for another tag. */
 export function readTagged(row: TotalsRow, question: TagQuestion, sets: TagSets): UsageTotal[] {
   return readWithTags(row, question, sets.get(setName(row)) ?? null);

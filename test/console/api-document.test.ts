@@ -15,7 +15,10 @@ import {
   typeOf,
 } from '../../console/features/reference/api-document.ts';
 import { publicErrors } from '../../console/features/reference/public-errors.ts';
+import { publicRoutes } from '../../console/features/reference/public-routes.ts';
 import { errorTable } from '../../src/errors.ts';
+import { findFront, fronts } from '../../src/fronts/fronts.ts';
+import { findRoute, handlerOf } from '../../src/public-api/routes.ts';
 import { sharedTurnpike } from '../support/shared-turnpike.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 
@@ -125,4 +128,16 @@ test('every endpoint that the console calls is an operation of the admin API', a
   const offered = operations.map(({ method, path }) => `${method} ${path.replace('/api/v1', '')}`);
   expect(called.length).toBeGreaterThan(30);
   expect(called.filter((name) => name !== 'GET /openapi.json' && !offered.includes(String(name)))).toEqual([]);
+});
+
+test('the reference lists operations of every protocol, all of which exist', () => {
+  const head = { headers: new Headers(), query: '' };
+  const listed = publicRoutes.flatMap(([, routes]) => routes);
+  for (const { method, path } of listed) {
+    const route = findRoute(path.replace('{model}', 'm').replace(/\{\w+\}/, 'x'), head);
+    expect([path, route === null ? null : handlerOf(route, method)]).not.toContain(null);
+  }
+  const found = new Set(listed.map(({ path }) => findFront(path.replace('{model}', 'm'), head)));
+  expect(fronts.filter((front) => !found.has(front)).map(({ protocol }) => protocol)).toEqual([]);
+  for (const { text } of listed) expect(text).toMatch(/^[A-Z].+\.$/);
 });

@@ -299,6 +299,10 @@ seen('a model shows its context and capabilities, and nothing where the catalog 
           routes: [{ provider: 'vendor' }],
         },
         unknown: { price, routes: [{ provider: 'vendor' }, { provider: 'sandbox', model: 'sandbox-echo' }] },
+        painter: {
+          ...{ serves: 'images', price: { units: { per_image: { '*': '0.04', '1024x1024 high': '0.17' } } } },
+          routes: [{ provider: 'sandbox', model: 'sandbox-image' }],
+        },
       },
     },
   });
@@ -309,6 +313,10 @@ seen('a model shows its context and capabilities, and nothing where the catalog 
   await row.getByText('1,000,000 in, 128,000 out').waitFor();
   for (const name of ['Images', 'PDF documents', 'Thinking', 'Prompt caching']) await row.getByText(name).waitFor();
   expect(await page.getByRole('row').filter({ hasText: 'unknown' }).getByText('Images').count()).toBe(0);
+  const painter = page.getByRole('row').filter({ hasText: 'painter' });
+  await painter.getByText('Image, 1024x1024 high: $0.17').waitFor();
+  await painter.getByText('Image: $0.04').waitFor();
+  expect(await painter.getByText('–', { exact: true }).count()).toBe(3); // tokens of text have no price
   await visitor.goTo('/models/claude-opus-5-5');
   await page.getByText('Capabilities', { exact: true }).waitFor();
   await page.getByText('PDF documents').waitFor();

@@ -5,10 +5,12 @@ import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { accountOrders, keyOrders, type SortedAccounts, type SortedKeys } from '../../src/accounts/accounts.ts';
 import { DAY_MS } from '../../src/base/clock.ts';
+import type { ShownBatchPage } from '../../src/batches/batches.ts';
 import type { DeliveryPage } from '../../src/delivery/destination.ts';
 import type { EventType } from '../../src/events/events.ts';
 import type { EntryPage } from '../../src/ledger/ledger.ts';
 import type { TotalsGrouping } from '../../src/reports/reports.ts';
+import { batchReads } from '../../src/storage/batch-rows.ts';
 import { accessReads } from '../../src/storage/short-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import {
@@ -270,6 +272,24 @@ describe('the plan of every statement of reports', () => {
       expect(text.match(/at_ms(?:, r\.seq\))? <=? /g)).toHaveLength(1);
     }
   });
+});
+
+test('a page of batches is read in the order of an index, for an account or for all, whatever their status', async () => {
+  const opened = openRecorded();
+  using _closing = { [Symbol.dispose]: opened.close };
+  const { listShownBatches } = batchReads(sqliteReader(opened.recorded));
+  const all = { accountId: null, keyIds: null, status: null, sinceMs: null, untilMs: null, after: null, limit: 10 };
+  const others = { accountId: 1, status: 'ended', sinceMs: 2, untilMs: 3, after: { createdAtMs: 3, id: 1 } } as const;
+  opened.texts.length = 0;
+  for (const page of combinations<ShownBatchPage>(all, others)) await listShownBatches(page);
+  await listShownBatches({ ...all, accountId: 1, keyIds: [1, 2] });
+  expect(opened.texts.length).toBeGreaterThan(32);
+  const index = /USING INDEX batches_(?:by_time|of_account)/;
+  for (const text of opened.texts)
+    expect([text, planOf(opened.database, text)]).toEqual([text, [expect.stringMatching(index)]]);
+  opened.texts.length = 0;
+  await listShownBatches({ ...all, status: 'running' });
+  expect(planOf(opened.database, opened.texts[0] ?? '')[0]).toContain('INDEX batches_open');
 });
 
 describe('the plan of every statement on the main thread’s connection', () => {

@@ -6,6 +6,7 @@ import type { OpenStores } from '../money/ledger/workbench.ts';
 import { accessConformance } from './conformance/access.ts';
 import { admissionConformance } from './conformance/admission.ts';
 import { answerConformance } from './conformance/answers.ts';
+import { batchConformance } from './conformance/batches.ts';
 import { budgetWatchConformance } from './conformance/budget-watch.ts';
 import { bundleConformance } from './conformance/bundles.ts';
 import { callerMetersConformance } from './conformance/caller-meters.ts';
@@ -77,6 +78,7 @@ export function describeStore(
     describe('counts', () => trafficConformance(open));
     describe('keeps', () => incidentConformance(open));
     describe('keeps', () => fileConformance(open));
+    describe('lists', () => batchConformance(open));
     describe('charges under an idempotency key', () => claimConformance(open));
     describe('sets aside', () => reserveConformance(open));
     describe('lists', () => journalConformance(open));

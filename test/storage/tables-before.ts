@@ -44,7 +44,12 @@ const VALUES = dropTables(
 
 /** The latest first. */
 const undone: readonly Undone[] = [
-  onBoth(37, dropTables('unit_totals')),
+  onBoth(38, dropTables('unit_totals')),
+  onBoth(
+    37,
+    dropIndexes('batches_of_account', 'batches_by_time', 'batches_open'),
+    dropColumns('batch_results', 'cost'),
+  ),
   onBoth(36, dropTables('batch_parts')),
   {
     version: 35,

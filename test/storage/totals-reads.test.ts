@@ -32,6 +32,18 @@ beforeAll(() => {
           );
     }
   }
+  database.run("UPDATE daily_totals SET tag_set = 5 WHERE model = 'a'");
+  database.run("UPDATE daily_totals SET tag_set = 6 WHERE model = 'b'");
+  database.run(`INSERT INTO unit_totals SELECT day_ms, account_id, key_id, model, provider, group_name, person_id, tag_set, 'images', 2, cost
+    FROM daily_totals WHERE model <> 'c'`);
+  for (const [account, team] of [
+    [1, 'search'],
+    [2, 'billing'],
+    [3, 'search'],
+  ])
+    database.run(
+      `INSERT INTO tag_sets (account_id, id, month_ms, tags) VALUES (${account}, 5, 0, '{"team":"${team}"}')`,
+    );
   database.close();
 });
 afterAll(() => directory[Symbol.dispose]());
@@ -88,6 +100,28 @@ describe('totals in several runs', () => {
     database.close();
   });
 
+  test('of units are unknown beyond their bound, and all other figures are not', async () => {
+    const database = openForReading(path);
+    const question = { ...everything, groupBy: 'model' } as const;
+    const known = await totalsReads(database).totalUsage(question);
+    const { a, b, ...others } = Object.fromEntries(known.rows.map(({ model, units }) => [String(model), units]));
+    const { a: costOfA, b: costOfB } = Object.fromEntries(known.rows.map(({ model, cost }) => [model, cost]));
+    expect(a?.['images']).toEqual({ quantity: 72, cost: costOfA });
+    expect(b?.['images']?.cost).toBe(costOfB);
+    expect(others).toEqual({ c: {} });
+    for (const unitRowsMax of [1, 59]) {
+      const { rows, ...sums } = await totalsReads(database, { unitRowsMax }).totalUsage(question);
+      expect({ ...sums, whole: { ...sums.whole, units: known.whole.units } }).toEqual({ ...known, rows: undefined });
+      expect(sums.whole.units).toBeNull();
+      expect(rows).toEqual(known.rows.map((row) => ({ ...row, units: null })));
+      const top = await totalsReads(database, { unitRowsMax }).topUsage(everything);
+      expect([...top.keys.rows, ...top.models.rows, top.whole].map(({ units }) => units)).toEqual(
+        Array(top.keys.rows.length + top.models.rows.length + 1).fill(null),
+      );
+    }
+    database.close();
+  });
+
   test('of what used most end with the days that were read in time, and say so', async () => {
     const database = openForReading(path);
     const until = { ...everything, untilMs: 4 * DAY_MS - 1 };
@@ -99,5 +133,32 @@ describe('totals in several runs', () => {
       expect(late).toEqual({ ...ofLastDay, countedSinceMs: 3 * DAY_MS });
     }
     database.close();
+  });
+});
+
+describe('totals of everything with a tag', () => {
+  const read = async (question: TotalsQuestion, tagAccountsMax: number) => {
+    const database = openForReading(path);
+    const found = await totalsReads(database, { tagAccountsMax }).totalUsage(question);
+    database.close();
+    return found;
+  };
+  const cost = async (question: Partial<TotalsQuestion>) =>
+    (await read({ ...everything, groupBy: 'key', ...question }, 50)).whole.cost;
+
+  for (const value of ['search', 'billing', 'other', 'unused'])
+    test(`${value} are the same whether few accounts or many have it`, async () => {
+      for (const groupBy of totalsGroupings) {
+        const question = { ...everything, groupBy, tag: { name: 'team', value }, tagName: 'team' };
+        const ofMany = await read(question, 0);
+        expect(await read(question, 50)).toEqual(ofMany);
+        expect(ofMany.whole.messages > 0).toBe(value !== 'unused');
+      }
+    });
+
+  test('are those of the accounts that have it', async () => {
+    const tag = { name: 'team', value: 'search' };
+    expect(await cost({ tag })).toBe((await cost({ tag, account: 1 })) + (await cost({ tag, account: 3 })));
+    expect(await cost({ tag, account: 2 })).toBe(0n);
   });
 });

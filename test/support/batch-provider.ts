@@ -58,6 +58,8 @@ class FakeBatches implements AsyncDisposable {
   asked = 0;
   /** Called before the answer to a creation; a response that it throws is the answer. */
   onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
+  /** Called before the answer to a request outside of batches. */
+  onDirect: (body: Json) => void | Promise<void> = () => {};
   /** The answer to a request. null: it was not executed. */
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   readonly #server: Bun.Server<undefined>;
@@ -78,13 +80,14 @@ class FakeBatches implements AsyncDisposable {
   /** Ends batches that run, now and later. */
   letGo(): void {
     this.#isLetGo = true;
-    for (const batch of this.batches) this.#end(batch);
+    for (const batch of this.batches) this.end(batch);
   }
 
   reset(): void {
     this.#isLetGo = false;
     for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
     this.onCreate = () => {};
+    this.onDirect = () => {};
     this.answer = answerWell;
   }
 
@@ -100,7 +103,9 @@ class FakeBatches implements AsyncDisposable {
     if (pathname.startsWith('/v1/files')) return this.#openAiFiles(request, after('/v1/files'));
     if (pathname.includes('/batches') || pathname.endsWith(':batchGenerateContent'))
       return this.#gemini(request, pathname);
-    this.direct.push((await request.json()) as Json);
+    const body = (await request.json()) as Json;
+    this.direct.push(body);
+    await this.onDirect(body);
     return Response.json(
       GOOD[pathname === '/v1/messages' ? 'anthropic' : pathname.startsWith('/v1/') ? 'openai' : 'gemini'],
     );
@@ -114,7 +119,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.#end(batch);
+    if (what === 'cancel') this.end(batch);
     if (what === 'results')
       return lines(batch.results.map(({ id, answer }) => ({ custom_id: id, result: resultOf(answer) })));
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
@@ -147,7 +152,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('openai').map((batch) => this.#showFile(batch)) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.#end(batch);
+    if (what === 'cancel') this.end(batch);
     return Response.json(this.#showFile(batch));
   }
 
@@ -186,7 +191,7 @@ class FakeBatches implements AsyncDisposable {
     const [ref = '', action] = path.replace(/^.*\/(batches)/, '$1').split(':');
     if (ref === 'batches') return Response.json({ operations: this.#of('gemini').map(showContent) });
     const batch = this.#find(ref);
-    if (action === 'cancel') this.#end(batch);
+    if (action === 'cancel') this.end(batch);
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
   }
 
@@ -199,11 +204,11 @@ class FakeBatches implements AsyncDisposable {
     };
     await this.onCreate(batch);
     this.batches.push(batch);
-    if (this.#isLetGo) this.#end(batch);
+    if (this.#isLetGo) this.end(batch);
     return batch;
   }
 
-  #end(batch: GivenBatch): void {
+  end(batch: GivenBatch): void {
     if (batch.status === 'ended') return;
     batch.status = 'ended';
     const { dialect, requests } = batch;

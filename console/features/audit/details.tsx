@@ -68,7 +68,11 @@ function Differences({ row }: { row: AuditShape }) {
         rows={differences}
         keyOf={({ name }) => name}
         columns={[
-          { name: 'name', label: 'Field', show: ({ name }) => <span className="wrap">{name}</span> },
+          {
+            name: 'name',
+            label: 'Field',
+            show: ({ name }) => <span className="wrap">{name.replaceAll('_', ' ')}</span>,
+          },
           ...(isMade ? [] : [valueColumn('before', 'Before')]),
           ...(isGone ? [] : [valueColumn('after', 'After')]),
         ]}

@@ -103,7 +103,7 @@ function RecordRow({ row, who, names }: RecordRowProps) {
   const isUpdate = row.before !== null && row.after !== null;
   const changed = differencesOf(row)
     .slice(0, CHANGED_SHOWN_MAX)
-    .map((difference) => difference.name)
+    .map(({ name: field }) => field.replaceAll('_', ' '))
     .join(', ');
   const toggle = () => {
     setOpened(true);

@@ -19,6 +19,7 @@ import { type Costs, type Rows, useCosts, useList } from '../../queries.ts';
 import { isSandbox, isSandboxError } from '../keys/values.ts';
 import { capabilitiesColumn } from './capabilities.tsx';
 import { ModelComparison, useComparison } from './comparison.tsx';
+import { hasTokenPrice } from './price-parts.ts';
 
 const ALL_ROWS = { limit: 1000 };
 
@@ -88,7 +89,7 @@ function InstallationModels() {
       </FilterBar>
       <ModelTable
         models={{ ...models, rows: shown }}
-        columns={[...priceColumns((rate) => rate), capabilitiesColumn, routesColumn(find), groupsColumn]}
+        columns={[...priceColumns(asListed), capabilitiesColumn(asListed), routesColumn(find), groupsColumn]}
         empty={countFilters(values) === 0 ? <NoModels /> : <NothingFound onClear={clear} />}
         onlySandbox={<NoModels />}
       />
@@ -113,7 +114,7 @@ function AccountModels() {
         models={models}
         columns={[
           ...priceColumns(paid),
-          capabilitiesColumn,
+          capabilitiesColumn(paid),
           ...(me.hidden.includes('group') ? [] : [{ ...groupsColumn, show: (model: ModelShape) => groupOf(model) }]),
           copyColumn,
         ]}
@@ -222,11 +223,18 @@ const nameColumn: Column<ModelShape> = {
   ),
 };
 
+const asListed = (rate: string) => rate;
+
 function priceColumns(shown: (rate: string, model: ModelShape) => string): Column<ModelShape>[] {
   const column = (name: 'input' | 'output' | 'cache_read', label: string, from?: 'sm') =>
-    rateColumn<ModelShape>(name, label, (model) => shown(model.price[name], model), {
-      ...(from !== undefined && { from }),
-    });
+    rateColumn<ModelShape>(
+      name,
+      label,
+      (model) => (hasTokenPrice(model.price) ? shown(model.price[name], model) : null),
+      {
+        ...(from !== undefined && { from }),
+      },
+    );
   return [column('input', 'Input'), column('output', 'Output'), column('cache_read', 'Cache read', 'sm')];
 }
 

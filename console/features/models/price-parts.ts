@@ -2,6 +2,7 @@
 
 import type { ModelShape } from '../../../src/admin-api/shapes.ts';
 import { TIERS, tierLabels } from '../../labels.ts';
+import { nanoOf } from '../../money.ts';
 import { RATES, type RateName, rateLabels } from './form-values.ts';
 
 export interface PricePart {
@@ -9,10 +10,15 @@ export interface PricePart {
   rate: string;
 }
 
+/** Whether tokens of text have a price. If not, the model has prices of other units alone. */
+export function hasTokenPrice({ units, input, output }: ModelShape['price']): boolean {
+  return units === undefined || nanoOf(input) > 0n || nanoOf(output) > 0n;
+}
+
 export function partsOf(price: ModelShape['price']): PricePart[] {
   const { long_context: long, web_search_per_thousand: search } = price;
   return [
-    ...RATES.map((name) => ({ label: rateLabels[name] as string, rate: price[name] })),
+    ...(hasTokenPrice(price) ? RATES.map((name) => ({ label: rateLabels[name] as string, rate: price[name] })) : []),
     ...(long === undefined
       ? []
       : RATES.map((name) => ({ label: `${rateLabels[name]}, long context`, rate: long[name] }))),
@@ -22,7 +28,7 @@ export function partsOf(price: ModelShape['price']): PricePart[] {
   ];
 }
 
-function partsOfUnits({ per_image: images, ...rates }: NonNullable<ModelShape['price']['units']>): PricePart[] {
+export function partsOfUnits({ per_image: images, ...rates }: NonNullable<ModelShape['price']['units']>): PricePart[] {
   const rows = typeof images === 'string' ? { '*': images } : (images ?? {});
   return [
     ...Object.entries(rates).map(([name, rate]) => ({

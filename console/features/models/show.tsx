@@ -17,7 +17,7 @@ import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useList } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { Capabilities } from './capabilities.tsx';
-import { type PricePart, partsOf } from './price-parts.ts';
+import { hasTokenPrice, type PricePart, partsOf } from './price-parts.ts';
 import { ScheduledPrices } from './scheduled-prices.tsx';
 
 const ALL_ROWS = { limit: 1000 };
@@ -159,7 +159,7 @@ function ModelPrices({ model, groups }: { model: ModelShape; groups: readonly Gr
     ),
   ];
   return (
-    <Section title="Prices" text="USD per million tokens" isPadded={false}>
+    <Section title="Prices" text={hasTokenPrice(model.price) ? 'USD per million tokens' : 'USD'} isPadded={false}>
       <PlainTable label="Prices" rows={partsOf(model.price)} keyOf={({ label }) => label} columns={columns} />
       {model.price_changes.length > 0 && (
         <PlainTable

@@ -11,7 +11,7 @@ import { EmptyState, Facts, Hint, Loading, PageFailure, PageHead, Section } from
 import { useGet } from '../../queries.ts';
 import { isSandbox } from '../keys/values.ts';
 import { RATES } from '../models/form-values.ts';
-import { partsOf } from '../models/price-parts.ts';
+import { hasTokenPrice, partsOf } from '../models/price-parts.ts';
 
 export function PublicModels() {
   const { data, error, refetch } = useGet('/public/models');
@@ -54,7 +54,12 @@ export function PublicModels() {
 }
 
 const price = (name: 'input' | 'output' | 'cache_read' | 'cache_write_5m', label: string, from?: 'sm' | 'md') =>
-  rateColumn<PublicModelShape>(name, label, (model) => model.price[name], from === undefined ? {} : { from });
+  rateColumn<PublicModelShape>(
+    name,
+    label,
+    (model) => (hasTokenPrice(model.price) ? model.price[name] : null),
+    from === undefined ? {} : { from },
+  );
 const tokens = (name: 'max_input_tokens' | 'max_output_tokens', label: string): Column<PublicModelShape> => ({
   name,
   label,
@@ -87,7 +92,7 @@ function ModelName({ model: { name, display_name, price } }: { model: PublicMode
           {name}
         </Hint>
       )}
-      {parts.length > RATES.length && (
+      {(parts.length > RATES.length || !hasTokenPrice(price)) && (
         <Anchor component="button" type="button" size="xs" aria-expanded={isOpen} onClick={toggle}>
           {isOpen ? 'Fewer prices' : 'All prices'}
         </Anchor>

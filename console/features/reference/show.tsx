@@ -7,21 +7,12 @@ import { useFilters } from '../../filters.ts';
 import { useBaseUrl } from '../../me.tsx';
 import { CodeBlock, CopyButton } from '../../parts/code-block.tsx';
 import { PlainTable } from '../../parts/data-table.tsx';
-import { PageHead, Section } from '../../parts/page.tsx';
+import { Hint, PageHead, Section } from '../../parts/page.tsx';
 import { curlOf, firstBody, KEY_VARIABLE, shellQuoted } from '../../snippets.ts';
 import { AdminReference } from './admin.tsx';
 import { RequestPath } from './operation.tsx';
 import { publicErrors } from './public-errors.ts';
-
-const routes = [
-  ['POST', '/v1/messages', 'Sends a message. With "stream": true the response is streamed.'],
-  ['POST', '/v1/messages/count_tokens', 'Counts the tokens of a message, free of charge.'],
-  ['GET', '/v1/models', 'Lists the models that the key can use.'],
-  ['GET', '/v1/models/{id}', 'Returns one model.'],
-  ['GET', '/v1/key', 'Returns the access, quota and limits of the key.'],
-  ['GET', '/v1/usage/{request_id}', 'Cost breakdown of a message.'],
-  ['POST', '/v1/chat/completions', 'Sends a message in the OpenAI Chat Completions format.'],
-] as readonly (readonly [string, string, string])[];
+import { publicRoutes } from './public-routes.ts';
 
 const headers = [
   ['x-api-key', 'The API key. "authorization: Bearer …" also works.'],
@@ -46,10 +37,11 @@ export function Reference() {
         actions={
           <SegmentedControl
             aria-label="API"
+            style={{ whiteSpace: 'nowrap', flexShrink: 0 }}
             value={which}
             onChange={(api) => filters.set({ api, search: null })}
             data={[
-              { value: 'public', label: 'Messages API' },
+              { value: 'public', label: 'Public API' },
               { value: 'admin', label: 'Admin API' },
             ]}
           />
@@ -74,10 +66,7 @@ function PublicReference() {
   ].join(' \\\n');
   return (
     <>
-      <Section
-        title="Messages API"
-        text="Clients of the Anthropic Messages API need this base URL and a key. Clients of OpenAI Chat Completions append /v1."
-      >
+      <Section title="Public API" text="Clients need this base URL and a key. Clients of OpenAI append /v1.">
         <Group gap="xs">
           <Text size="sm">Base URL</Text>
           <Code fz="sm" className="wrap">
@@ -85,14 +74,19 @@ function PublicReference() {
           </Code>
           <CopyButton text={baseUrl} />
         </Group>
-        <Stack component="ul" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
-          {routes.map(([method, path, what]) => (
-            <SimpleGrid key={path} component="li" cols={{ base: 1, sm: 2 }} spacing={4}>
-              <RequestPath method={method} path={path} />
-              <Text size="sm">{what}</Text>
-            </SimpleGrid>
-          ))}
-        </Stack>
+        {publicRoutes.map(([protocol, routes]) => (
+          <Stack key={protocol} gap="xs" mt="md">
+            <Hint>{protocol}</Hint>
+            <Stack component="ul" gap="sm" m={0} p={0} style={{ listStyle: 'none' }}>
+              {routes.map(({ method, path, text }) => (
+                <SimpleGrid key={path} component="li" cols={{ base: 1, sm: 2 }} spacing={4}>
+                  <RequestPath method={method} path={path} />
+                  <Text size="sm">{text}</Text>
+                </SimpleGrid>
+              ))}
+            </Stack>
+          </Stack>
+        ))}
       </Section>
       <Section title="Send a message">
         <CodeBlock code={curlOf({ baseUrl, key: null, body })} />

@@ -120,7 +120,7 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
               account === null ? (
                 <Hint size="sm">Unknown</Hint>
               ) : (
-                <TextLink to={pathOf.account(account)} className="wrap">
+                <TextLink to={pathOf.account(account)} className="wrap-name">
                   {names.account(account)}
                 </TextLink>
               ),
@@ -135,7 +135,7 @@ function columnsOf(names: Names, isInstallation: boolean): Column<RefusalShape>[
         key === null ? (
           <Hint size="sm">{account === null ? 'Unknown' : 'Several'}</Hint>
         ) : (
-          <TextLink to={pathOf.key(key)} className="wrap">
+          <TextLink to={pathOf.key(key)} className="wrap-name">
             {names.key(key)}
           </TextLink>
         ),

@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchLists } from './batch-lists.ts';
 import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
 import { dataRights } from './data-rights.ts';
@@ -262,9 +263,17 @@ const partsOfBatches: Migration = {
   ...batchParts,
 };
 
+/** Results that programs of earlier versions store have no cost. */
+const listsOfBatches: Migration = {
+  version: 37,
+  name: 'lists of batches',
+  leastKnown: 20,
+  ...batchLists,
+};
+
 /** Only a new table, which programs of earlier versions neither read nor write: they count no units. */
 const units: Migration = {
-  version: 37,
+  version: 38,
   name: 'units in totals',
   leastKnown: 20,
   ...unitsInTotals,
@@ -298,6 +307,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   spans,
   tagValues,
   partsOfBatches,
+  listsOfBatches,
   units,
 ];
 

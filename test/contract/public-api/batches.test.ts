@@ -54,6 +54,7 @@ test('a batch of messages runs to its end, and is billed like messages', async (
   expect(results[1]?.result).toMatchObject({ error: { type: 'error', error: { code: 'model_not_found' } } });
   expect(results[2]?.result).toMatchObject({ error: { error: { message: expect.stringContaining('stream') } } });
   expect(await accountOf(caller)).toEqual({ balance: '9.99949', held: '0' });
+  expect(await world.admin('GET', `/batches/${made.id}`)).toMatchObject({ succeeded: 2, errored: 2, cost: '0.00051' });
 });
 
 test('the money of a whole batch is held at once, and what is left is given back', async () => {
@@ -310,6 +311,10 @@ test('operators and account holders see a batch, what is reserved for it, and ca
       requests: 2,
       succeeded: 0,
       endpoint: '/v1/messages',
+      models: ['plain'],
+      cost: '0',
+      person: null,
+      parts: [],
     };
     const first = await world.admin('GET', path);
     const second = await world.admin('GET', `/batches/${kept?.id}`);
@@ -322,7 +327,12 @@ test('operators and account holders see a batch, what is reserved for it, and ca
     expect(await listed(`&limit=1&cursor=${page['next_cursor']}`)).toEqual([made.id]);
     expect(await world.admin('POST', `${path}/cancel`, {})).toMatchObject({ id: made.id, requests: 2 });
     await untilEnded(client, made.id);
-    expect(await world.admin('GET', path)).toMatchObject({ status: 'ended', canceled: 2, reserved: '0' });
+    const canceled = { status: 'ended', canceled: 2, cost: '0', reserved: '0' };
+    expect(await world.admin('GET', path)).toMatchObject(canceled);
+    const { data: events } = await world.admin('GET', `/events?account=${caller.account}&type=batch.ended`);
+    expect(events).toMatchObject([
+      { data: { batch: made.id, key: caller.key, requests: 2, succeeded: 0, canceled: 2, cost: '0' } },
+    ]);
     expect(await world.admin('POST', `${path}/cancel`, {})).toMatchObject({ status: 'ended' });
     expect(await listed('&status=running')).toEqual([kept?.id]);
     expect(await listed('&since=2099-01-01')).toEqual([]);

@@ -70,7 +70,8 @@ async function start(requests: Anthropic.Messages.BatchCreateParams.Request[], a
   };
   const records = async () =>
     (await turnpike.admin('GET', `/usage?account=${caller.account}`))['data'] as Record<string, unknown>[];
-  return { caller, client, id, ended, results, wallet, records };
+  const shown = () => turnpike.admin('GET', `/batches/${id}`);
+  return { caller, client, id, ended, results, wallet, records, shown };
 }
 
 const untilGiven = (count = 1) =>
@@ -86,8 +87,13 @@ test.each(['anthropic', 'openai', 'gemini'] as const)(
     const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
     provider.answer = (_dialect, body) =>
       JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
-    const { ended, results, wallet, records } = await start(requests);
+    const { ended, results, wallet, records, shown } = await start(requests);
     const [batch] = await untilGiven();
+    const part = { provider: expect.stringContaining(dialect), requests: 3 };
+    expect(await shown()).toMatchObject({
+      cost: '0',
+      parts: [{ ...part, status: expect.stringMatching(/sending|running/) }],
+    });
     expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
       ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
     );
@@ -112,6 +118,7 @@ test.each(['anthropic', 'openai', 'gemini'] as const)(
       ['0.000255', '0.000085'],
       ['0.000255', '0.000085'],
     ]);
+    expect(await shown()).toMatchObject({ cost: '0.00051', parts: [{ ...part, status: 'ended' }] });
     expect(provider.direct).toEqual([]);
     await until(
       () => provider.removed.length,

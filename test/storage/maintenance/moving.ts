@@ -31,7 +31,7 @@ export const ROWS_OF_LATER_TABLES = `
   INSERT INTO files VALUES (1, 1, 1, 1, NULL, 'stored', 1, NULL, 1, 'a.txt', 'text/plain', 'user_data', 'sealed');
   INSERT INTO batches VALUES (1, 1, 1, 1, 'messages', 'running', 1, 1, ${sampleOf('batches')});
   INSERT INTO batch_parts VALUES (1, 0, 'running', ${sampleOf('batch_parts')});
-  INSERT INTO batch_results VALUES (1, 0, 'succeeded', 'sealed');
+  INSERT INTO batch_results VALUES (1, 0, 'succeeded', 'sealed', 5);
   INSERT INTO person_meters VALUES (1, 1, 1, 0, ${sampleOf('person_meters', 'windows')}, '[]');
   INSERT INTO scim_members VALUES (1, 1);
   INSERT INTO agent_grants VALUES (1, 1, 1, 1, 'codex', 'active', 1, 'x', '127.0.0.1', 1, 1, 1);

@@ -1,6 +1,6 @@
 // Batches in memory.
 
-import type { Batch, BatchPart, ItemCounts, ItemResult } from '../../../src/batches/batches.ts';
+import { type Batch, type BatchPart, type ItemResult, NO_COUNTS } from '../../../src/batches/batches.ts';
 import type { BatchReads, BatchRow } from '../../../src/storage/batch-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -61,7 +61,7 @@ export function batchReads({ batches, batchResults, batchParts, claims, holds }:
         .filter((batch) => (accountId ?? batch.accountId) === batch.accountId)
         .filter(({ keyId }) => keyIds === null || keyIds.includes(keyId))
         .filter((batch) => (status ?? batch.status) === batch.status)
-        .filter(({ createdAtMs }) => createdAtMs >= (sinceMs ?? 0) && createdAtMs < (untilMs ?? createdAtMs + 1))
+        .filter(({ createdAtMs }) => createdAtMs >= (sinceMs ?? 0) && createdAtMs <= (untilMs ?? createdAtMs))
         .filter((batch) => after === null || byAge(batch, after) < 0)
         .sort((one, other) => byAge(other, one))
         .slice(0, limit),
@@ -80,10 +80,10 @@ export function batchReads({ batches, batchResults, batchParts, claims, holds }:
       if (requestId === undefined) return null;
       return { requestId, state: isAnswered === true ? 'answered' : holds.has(requestId) ? 'running' : 'failed' };
     },
-    async countResults(batchId) {
-      const counts: Partial<ItemCounts> = {};
-      for (const { outcome } of resultsOf(batchId)) counts[outcome] = (counts[outcome] ?? 0) + 1;
-      return counts;
+    async sumResults(batchId) {
+      const counts = { ...NO_COUNTS };
+      for (const { outcome } of resultsOf(batchId)) counts[outcome]++;
+      return { counts, cost: resultsOf(batchId).reduce((sum, { cost }) => sum + cost, 0) };
     },
     listResults: async ({ batchId, after, limit }) =>
       resultsOf(batchId)

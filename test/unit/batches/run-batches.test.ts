@@ -13,6 +13,7 @@ import {
 import { TurnpikeError } from '../../../src/errors.ts';
 import { Files, formatFileId } from '../../../src/files/files.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
+import { type BatchParts, startBatches } from '../../../src/server/batches.ts';
 import { NO_LIMITS, type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
 import { memoryFiles } from '../../support/memory-files.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
@@ -25,6 +26,7 @@ const NO_PROVIDERS = {
   hasPlaces: () => false,
   placeOf: () => null,
   prepare: async () => null,
+  onPartWaiting: () => {},
   onPartFailure: (_: unknown, __: unknown, failure: unknown) => expect(failure).toBeUndefined(),
 };
 
@@ -75,6 +77,7 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
       nowMs,
       requestBytesMax,
       send,
+      costOf: async () => 0,
       findAnswer: async (_, __, requestId) => ({ ...answered, requestId }),
       runningMax: () => 4,
       isBusy: () => false,
@@ -95,7 +98,7 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
   };
   const held = async () => (await bench.stores.ledger.accountMeters(bench.account, nowMs()))?.held;
   const nameOf = formatFileId(input.id);
-  return { bench, memory, batch, batches, run, ended: ended.promise, failures, linesOf, held, nameOf };
+  return { bench, memory, files, batch, batches, run, ended: ended.promise, failures, linesOf, held, nameOf };
 }
 
 test('a batch whose file of requests has lost its bytes ends, and its money is given back', async () => {
@@ -134,7 +137,7 @@ test.each(['messages', 'openai'] as const)(
       async () => answered,
     );
     await using _bench = bench;
-    await batches.addResults(batch.id, [{ position: 0, outcome: 'succeeded', sealed: 'v1.altered' }]);
+    await batches.addResults(batch.id, [{ position: 0, outcome: 'succeeded', sealed: 'v1.altered', cost: 0 }]);
     const runner = run();
     const { counts, outputFileId, errorFileId } = await ended;
     await runner.stop();
@@ -193,3 +196,46 @@ test('a failed attempt that may be billed has its error as the result when the b
   ]);
   expect(await held()).toBe(0);
 });
+
+test('a batch that waits for the place of its files is logged, and is a failed task, but not one that waits for the database', async () => {
+  const { bench, memory, files, batches } = await openBatch('openai', ['a'], async () => answered);
+  await using _bench = bench;
+  memory.bytes.read = async function* () {
+    yield await Promise.reject(new Error('no route to host'));
+  };
+  const logged: unknown[] = [];
+  const failed: unknown[] = [];
+  const world = {
+    store: { stores: bench.stores },
+    leadership: { isHeld: async () => true },
+    gateway: {
+      files,
+      clock: bench.clock,
+      catalog: () => ({ providers: new Map(), settings: { batchMessagesMax: 1 } }),
+    },
+    publicApi: { spool: memory.spool, isDraining: () => false },
+    log: { writeEvent: (...line: unknown[]) => logged.push(line) },
+    failed: async (...task: unknown[]) => void failed.push(task),
+  } as unknown as BatchParts;
+  const stop = startBatches(world);
+  await until(() => failed.length > 0);
+  await stop();
+  const cause = expect.stringContaining('no route to host');
+  expect(logged[0]).toEqual(['batch_not_sent', { batch: expect.stringMatching(/^msgbatch_/), cause }]);
+  expect(failed[0]).toEqual(['batches', expect.any(TurnpikeError)]);
+  const [logs, tasks] = [logged.length, failed.length];
+  const down = new TurnpikeError('store_unavailable', 'The database does not answer.');
+  let asked = 0;
+  batches.listRunningBatches = async () => {
+    asked++;
+    throw down;
+  };
+  const stopAgain = startBatches(world);
+  await until(() => asked > 0);
+  await stopAgain();
+  expect([logged.length, failed.length]).toEqual([logs, tasks]);
+});
+
+async function until(isDone: () => boolean): Promise<void> {
+  while (!isDone()) await Bun.sleep(5);
+}

@@ -1,7 +1,7 @@
 // Makes the data of a build for the test beside it: `sh bin/with-bun all test/verify/compatibility/make-state.ts CHECKOUT NAME`.
 // CHECKOUT is a working tree of the build with installed packages. Its service runs under load and is killed in the middle of streams; its
-// data directory, and a dump of the same on PostgreSQL, become states/NAME.tgz and states/NAME-postgres.gz, with states/NAME-facts.gz.
-// STATES is another folder than states/.
+// data directory, and a dump of the same on PostgreSQL, become states/NAME.tgz and states/NAME-postgres.gz with the files beside it, and
+// what the test must find states/NAME-facts.gz. STATES is another folder than states/.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { $ } from 'bun';
 import { ScriptedStripe } from '../../support/scripted-stripe.ts';
 import { startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
 import type { Turnpike, TurnpikeProcess } from '../../support/start-turnpike.ts';
+import { makeBatches } from './state-batches.ts';
 import { makeFeatures, salesDocument, stripeEnvironment } from './state-features.ts';
 import { postIdempotently, type Sent, type State, stateUpstream, TURNPIKE_SECRET } from './state-upstream.ts';
 
@@ -22,6 +23,10 @@ const { spawnTurnpike } = (await import(join(resolve(checkout), 'test/support/st
 
 /** Builds that take payments have plans, codes and events, too. */
 const hasSales = existsSync(join(checkout, 'src/admin-api/subscriptions.ts'));
+
+const hasBatches = existsSync(join(checkout, 'src/batches/batches.ts'));
+/** Batches that providers run. */
+const hasParts = existsSync(join(checkout, 'src/batches/part-runner.ts'));
 
 mkdirSync(states, { recursive: true });
 const directory = mkdtempSync(join(tmpdir(), 'turnpike-state-'));
@@ -43,7 +48,9 @@ async function makePostgres(): Promise<void> {
   const postgres: TestPostgres = await startPostgres();
   try {
     const data = join(directory, 'postgres');
-    const state = await run(data, { TURNPIKE_DATABASE_URL: postgres.url, TURNPIKE_SECRET });
+    const place = hasBatches ? { TURNPIKE_FILES: join(data, 'files') } : {};
+    const state = await run(data, { TURNPIKE_DATABASE_URL: postgres.url, TURNPIKE_SECRET, ...place });
+    if (hasBatches) await $`tar -C ${data} -czf ${join(states, `${name}-postgres-files.tgz`)} files`;
     const dump = await $`pg_dump --inserts --no-owner --no-privileges ${postgres.url}`.quiet().text();
     const statements = dump.split('\n').filter((line) => !line.startsWith('\\') && !line.startsWith('--'));
     writeFileSync(join(states, `${name}-postgres.gz`), gzipSync(statements.join('\n'), { level: 9 }));
@@ -76,6 +83,7 @@ async function run(data: string, environment: Record<string, string>): Promise<S
   }
   const features = await makeFeatures(turnpike, [account, limited.account], hasSales ? stripe : null);
   await turnpike.post(secret, { model: 'unknown', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] });
+  const batches = hasBatches ? await makeBatches(turnpike, hasParts) : null;
   const running = keys.flatMap((key, at) => [
     postIdempotently(turnpike, key, `slow ${at}`, { stream: true }),
     postIdempotently(turnpike, key, `slow without key ${at}`, { stream: true }, null),
@@ -86,7 +94,8 @@ async function run(data: string, environment: Record<string, string>): Promise<S
   await turnpike.process.exited;
   sent.push(...(await Promise.all(running)));
   await listening.stop();
-  return { accounts: [account, limited.account], keys, sent, upstream: upstream.url, features };
+  const made = (await batches?.finish()) ?? null;
+  return { accounts: [account, limited.account], keys, sent, upstream: upstream.url, features, batches: made };
 }
 
 async function applyDocument(turnpike: Turnpike, url: string, more: object): Promise<void> {

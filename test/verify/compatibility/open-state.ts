@@ -1,6 +1,7 @@
 // Copies of the kept states. STATES is another folder than states/.
 
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { Database } from 'bun:sqlite';
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -31,6 +32,33 @@ export async function unpackState(name: string): Promise<string> {
   const data = mkdtempSync(join(tmpdir(), 'turnpike-state-'));
   await $`tar -C ${data} -xzf ${join(directory, `${name}.tgz`)}`;
   return data;
+}
+
+/** The variables that name the files beside a state on PostgreSQL, which are copied into `data`. */
+export async function unpackFiles(name: string, data: string): Promise<Record<string, string>> {
+  const packed = join(directory, `${name}-files.tgz`);
+  if (!existsSync(packed)) return {};
+  await $`tar -C ${data} -xzf ${packed}`;
+  return { TURNPIKE_FILES: join(data, 'files') };
+}
+
+/** A copy, and the variables with which a service finds it. */
+export interface Opened {
+  data: string;
+  environment: Record<string, string>;
+}
+
+/** Runs a statement while no service does. Returns its rows. */
+export async function runOnCopy({ data, environment }: Opened, statement: string): Promise<Record<string, unknown>[]> {
+  const { TURNPIKE_DATABASE_URL: url } = environment;
+  if (url !== undefined) return runOn(url, statement);
+  using database = new Database(join(data, 'turnpike.db'));
+  return database.query<Record<string, unknown>, []>(statement).all();
+}
+
+/** Replaces a text in the documents of a table. */
+export async function replaceText(copy: Opened, table: string, from: string, to: string): Promise<void> {
+  await runOnCopy(copy, `UPDATE ${table} SET document = replace(document, '${from}', '${to}')`);
 }
 
 /** A new database with the rows of a state on PostgreSQL. Returns its URL. */

@@ -1,6 +1,7 @@
 // The provider of the service whose data is kept, and what its clients got.
 
 import type { Turnpike } from '../../support/start-turnpike.ts';
+import type { Batches } from './state-batches.ts';
 import type { Features } from './state-features.ts';
 
 const PIECE = 'All work of this stream is counted. ';
@@ -34,6 +35,8 @@ export interface State {
   /** Address of the provider. */
   upstream: string;
   features: Features;
+  /** null or absent: the build has none. */
+  batches?: Batches | null;
 }
 
 /** A provider of the Messages protocol. Prompts with "slow" get a stream that does not end. */

@@ -1,16 +1,28 @@
 // Data of earlier builds, killed in the middle of streams: this build starts on it, ends every hold, bills what the clients
 // had got, and serves. make-state.ts makes the data.
 
-import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bounds } from '../../../src/config/config.ts';
-import { cannotStartPostgres, runOn, startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
+import { startBatchProvider } from '../../support/batch-provider.ts';
+import { cannotStartPostgres, startPostgres, type TestPostgres } from '../../support/start-postgres.ts';
 import { startReceiver } from '../../support/start-receiver.ts';
 import { spawnTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
-import { isKept, isOfPostgres, loadState, readState, stateNames, unpackState } from './open-state.ts';
+import {
+  isKept,
+  isOfPostgres,
+  loadState,
+  type Opened,
+  readState,
+  replaceText,
+  runOnCopy,
+  stateNames,
+  unpackFiles,
+  unpackState,
+} from './open-state.ts';
+import { expectBatches, restoreBatches } from './state-batches.ts';
 import { expectFeatures, readAll, restoreStripe, stripeEnvironment } from './state-features.ts';
 import {
   bodyOf,
@@ -33,24 +45,14 @@ test.skipIf(!isKept)('there are states of several versions, on both stores', () 
   expect(stateNames.filter((name) => !isOfPostgres(name)).length).toBeGreaterThan(5);
 });
 
-/** A copy of the state, and the variables with which a service finds it. */
-async function unpack(name: string, use = 'whole'): Promise<{ data: string; environment: Record<string, string> }> {
+async function unpack(name: string, use = 'whole'): Promise<Opened> {
   const data = isOfPostgres(name) ? mkdtempSync(join(tmpdir(), 'turnpike-state-')) : await unpackState(name);
   directories.push(data);
   if (!isOfPostgres(name)) return { data, environment: {} };
   postgres ??= await startPostgres();
   const url = await loadState(postgres, name, `${use}_${name}`.replaceAll('-', '_'));
-  return { data, environment: { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET } };
-}
-
-/** The provider of payments and the receiver of webhooks are elsewhere than when the state was made. */
-async function redirect(data: string, url: string | undefined, from: string, to: string): Promise<void> {
-  const statement = `UPDATE destinations SET document = replace(document, '${from}', '${to}')`;
-  if (url !== undefined) await runOn(url, statement);
-  else {
-    using database = new Database(join(data, 'turnpike.db'));
-    database.run(statement);
-  }
+  const files = await unpackFiles(name, data);
+  return { data, environment: { TURNPIKE_DATABASE_URL: url, TURNPIKE_SECRET, ...files } };
 }
 
 async function untilHoldsEnd(turnpike: Turnpike, left = 0): Promise<void> {
@@ -61,14 +63,17 @@ async function untilHoldsEnd(turnpike: Turnpike, left = 0): Promise<void> {
 }
 
 describe.each(stateNames.filter((name) => !cannotStartPostgres || !isOfPostgres(name)))('the data of %s', (name) => {
-  const { accounts, keys, sent, features } = readState(name);
+  const { accounts, keys, sent, features, batches = null } = readState(name);
 
   test('is served, with every hold ended and billed', async () => {
-    const { data, environment } = await unpack(name);
+    const copy = await unpack(name);
+    const { data, environment } = copy;
+    await using provider = startBatchProvider();
+    if (batches !== null) await restoreBatches(copy, provider, batches, Date.now() - features.madeAtMs);
     await using upstream = await stateUpstream();
     using receiver = startReceiver();
     const { sales } = features;
-    if (sales !== null) await redirect(data, environment['TURNPIKE_DATABASE_URL'], sales.receiver, receiver.url);
+    if (sales !== null) await replaceText(copy, 'destinations', sales.receiver, receiver.url);
     const stripe = sales === null ? null : restoreStripe(sales);
     const stripeUrl = (await stripe?.listen())?.url ?? '';
     const payments = stripe === null ? {} : stripeEnvironment(stripe, stripeUrl);
@@ -98,6 +103,7 @@ describe.each(stateNames.filter((name) => !cannotStartPostgres || !isOfPostgres(
     }
     await expectRepeated(turnpike, sent, features.madeAtMs);
     await expectFeatures(turnpike, features, stripe, receiver);
+    if (batches !== null) await expectBatches(turnpike, provider, batches);
     await expectAllReads(turnpike);
     expect(await turnpike.check()).toMatchObject({ ok: true, open_holds: 0 });
   });
@@ -107,15 +113,10 @@ describe.each(['version-16', 'version-16-postgres'].filter((name) => stateNames.
   'of the data of %s',
   (name) => {
     test.skipIf(cannotStartPostgres)('one hold that cannot be read stays, and keeps no other', async () => {
-      const { data, environment } = await unpack(name, 'damaged');
-      const { TURNPIKE_DATABASE_URL: url } = environment;
+      const copy = await unpack(name, 'damaged');
       const damage = `UPDATE holds SET document = '{"v":99}' WHERE request_id = (SELECT min(request_id) FROM holds)`;
-      if (url !== undefined) await runOn(url, damage);
-      else {
-        using database = new Database(join(data, 'turnpike.db'));
-        database.run(damage);
-      }
-      await using turnpike = await spawnTurnpike(data, environment);
+      await runOnCopy(copy, damage);
+      await using turnpike = await spawnTurnpike(copy.data, copy.environment);
       await untilHoldsEnd(turnpike, 1);
       const { ok, faults } = await turnpike.check();
       expect(ok).toBe(false);
@@ -148,15 +149,9 @@ describe.each(['version-16', 'version-16-postgres'].filter((name) => stateNames.
   'of the data of %s',
   (name) => {
     test.skipIf(cannotStartPostgres)('rows that cannot be read stop no others', async () => {
-      const { data, environment } = await unpack(name, 'unreadable');
-      const { TURNPIKE_DATABASE_URL: url } = environment;
-      for (const damage of [...DAMAGES, BROKEN_MODEL])
-        if (url !== undefined) await runOn(url, damage);
-        else {
-          using database = new Database(join(data, 'turnpike.db'));
-          database.run(damage);
-        }
-      await using turnpike = await spawnTurnpike(data, environment);
+      const copy = await unpack(name, 'unreadable');
+      for (const damage of [...DAMAGES, BROKEN_MODEL]) await runOnCopy(copy, damage);
+      await using turnpike = await spawnTurnpike(copy.data, copy.environment);
       await expectAllReads(turnpike);
       expect((await readAll(turnpike.admin, '/accounts', 1)).length).toBe(2);
       expect((await readAll(turnpike.admin, '/keys', 1)).length).toBe(2);

@@ -202,6 +202,7 @@ function openObjects(
         if (event === 'batch_not_sent') failures.push(`batch: ${cause}`);
       },
     },
+    failed: async () => {},
   };
   let stop = startBatches(batches);
   const multipliers = new Set([1]);
