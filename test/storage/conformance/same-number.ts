@@ -14,6 +14,7 @@ import {
 } from '../../../console/range.ts';
 import { formatUsd, parseUsd } from '../../../src/base/money.ts';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
+import { UNITS } from '../../../src/wire/wire.ts';
 import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
 import { type Installation, type Json, makeNode } from '../../contract/admin-api/installation.ts';
 import type { OpenStores } from '../../money/ledger/workbench.ts';
@@ -31,6 +32,7 @@ import {
   type Scope,
   sumOf,
   TAG,
+  type UnitFigures,
   unitsIn,
 } from '../../support/edge-records.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -68,11 +70,21 @@ interface Question {
 
 type Ask = (path: string) => Promise<Json>;
 
-/** Expects that the rows of a report have the units of the records of its question. */
-type ExpectUnits = (rows: readonly Json[]) => void;
+/** Expects that the rows of a report, or the columns of a file, have the units of the records of its question. */
+type ExpectUnits = (rows: readonly Json[], ofFile?: 'file') => void;
 
 const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
 const rowsOf = (body: Json) => body['data'] as Json[];
+
+/** The units of a file, which has no costs of them. */
+function quantitiesIn(rows: readonly Json[]): Record<string, number> {
+  const sums = UNITS.map((unit) => [unit, rows.reduce((sum, row) => sum + Number(row[unit]), 0)] as const);
+  return Object.fromEntries(sums.filter(([, quantity]) => quantity !== 0));
+}
+
+function quantitiesOf(units: UnitFigures): Record<string, number> {
+  return Object.fromEntries(Object.entries(units).map(([unit, [quantity]]) => [unit, quantity]));
+}
 
 /** Every place that answers the question, and its figures by part. */
 const places: Record<string, (ask: Ask, question: Question, expectUnits: ExpectUnits) => Promise<Figures[]>> = {
@@ -124,11 +136,14 @@ const places: Record<string, (ask: Ask, question: Question, expectUnits: ExpectU
       figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
     return figures;
   },
-  async file(ask, { file, hasNoFile, refunded }) {
+  async file(ask, { file, hasNoFile, refunded }, expectUnits) {
     if (hasNoFile) return [];
     const figures: Figures[] = [];
-    for (const by of ['account,model', 'key', 'day,provider'])
-      figures.push(sumOfFile((await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string, refunded));
+    for (const by of ['account,model', 'key', 'day,provider']) {
+      const text = (await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string;
+      expectUnits(readCsv(text), 'file');
+      figures.push(sumOfFile(text, refunded));
+    }
     return figures;
   },
   async statement(ask, { account, hasNoFile, month, refunded }, expectUnits) {
@@ -253,8 +268,10 @@ export function sameNumberConformance(open: OpenStores): void {
         const question = questionOf(text, scope, BigInt(refunds.length * REFUND));
         const units = unitsIn(ofRange);
         for (const [place, read] of Object.entries(places)) {
-          const expectUnits: ExpectUnits = (rows) =>
-            expect({ text, scope, place, units: unitsIn(rows) }).toEqual({ text, scope, place, units });
+          const expectUnits: ExpectUnits = (rows, ofFile) => {
+            const [shown, right] = ofFile ? [quantitiesIn(rows), quantitiesOf(units)] : [unitsIn(rows), units];
+            expect({ text, scope, place, units: shown }).toEqual({ text, scope, place, units: right });
+          };
           for (const [part, figures] of (await read(ask, question, expectUnits)).entries())
             expect({ text, scope, place, part, ...figures }).toEqual({ text, scope, place, part, ...right });
         }
