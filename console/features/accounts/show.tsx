@@ -122,9 +122,9 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
         link={{ to: '/usage', search: of }}
         value={<Money usd={data?.total.cost} />}
         {...(data !== undefined && {
-          note: [countOf(data.total.messages, 'request'), unitsText(data.total.units)]
-            .filter((text) => text !== '')
-            .join(' · '),
+          note: [countOf(data.total.messages, 'request'), unitsText(data.total.units)].map((text) => (
+            <div key={text}>{text}</div>
+          )),
         })}
       />
     </SimpleGrid>

@@ -166,7 +166,12 @@ export function statementCsv(statement: StatementShape, accountName: string, tag
     ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...figuresOf(used) })),
     ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...figuresOf(used) })),
     { part: 'total', ...figuresOf(statement.usage) },
-    ...statement.below.map(({ account, name, ...used }) => ({ part: 'below', name, ...figuresOf(used), reference: account })),
+    ...statement.below.map(({ account, name, ...used }) => ({
+      part: 'below',
+      name,
+      ...figuresOf(used),
+      reference: account,
+    })),
     ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...figuresOf(used), reference: tagName })),
     { part: 'total_with_below', ...figuresOf(statement.usage_with_below) },
   ];
