@@ -453,6 +453,9 @@ const providerWritten = z.object({
   passthrough: z.array(z.string()).optional(),
   batches: z.boolean().optional(),
   batch_cost: z.string().optional(),
+  batch_bucket: z.string().optional(),
+  batch_role: z.string().optional(),
+  batch_storage_url: z.string().optional(),
   credentials: z
     .record(
       z.string(),

@@ -64,6 +64,11 @@ export const providerSchema = z
       .array(z.string())
       .nullable()
       .describe('Fields of requests beyond the protocols that it gets, as configured; null: none.'),
+    batches: z.boolean().describe('Whether requests of batches are sent as batches of the provider.'),
+    batch_bucket: z
+      .string()
+      .nullable()
+      .describe('The bucket of its batches, with the prefix; null: the provider keeps them itself, or has none.'),
     has_credential: z.boolean(),
     credentials: z
       .array(
@@ -193,7 +198,7 @@ function providerJson(
   settings: ProviderSettings,
   stateOf: Awaited<ReturnType<typeof readProviderStates>>,
 ): z.infer<typeof providerSchema> {
-  const { name: provider, kind, baseUrl, residency, passthrough, credentials } = settings;
+  const { name: provider, kind, baseUrl, residency, passthrough, batches, batchBucket, credentials } = settings;
   const { lastSuccessMs = null, lastFailureMs = null } = dependencies.health(provider) ?? {};
   const { state, down, degraded } = stateOf(provider);
   const models = [...dependencies.catalog.current().models.values()];
@@ -204,6 +209,8 @@ function providerJson(
     baseUrl: baseUrl === '' ? null : baseUrl,
     residency,
     passthrough: passthrough && [...passthrough.given],
+    batches,
+    batchBucket: batchBucket?.uri ?? null,
     hasCredential: credentials.length > 0,
     credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({
       name,

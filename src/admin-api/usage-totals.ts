@@ -49,7 +49,7 @@ export const used = {
     .partialRecord(z.enum(UNITS), unitUseSchema)
     .nullable()
     .describe(
-      'Units besides tokens of text; empty without any. Messages from before version 38 of the database are not counted. null if there are too many totals of units to add up.',
+      'Units besides tokens of text; empty without any. Messages from before version 39 of the database are not counted. null if there are too many totals of units to add up.',
     ),
 };
 

@@ -118,7 +118,7 @@ export const usageSchema = z
     unit_costs: z
       .partialRecord(z.enum(UNITS), amountShown)
       .describe(
-        'The parts of `cost` that the units have. Empty for messages from before version 38 of the database, whose units no total counts.',
+        'The parts of `cost` that the units have. Empty for messages from before version 39 of the database, whose units no total counts.',
       ),
     image: z.string().nullable().describe('Size and quality of the images; null: not stated, or none.'),
     usage_source: z.enum(['reported', 'estimated', 'none']),

@@ -2,6 +2,7 @@
 
 import { newNumber } from '../base/ids.ts';
 import { NANO_MAX, type Nano } from '../base/money.ts';
+import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import type { Files, StoredFile } from '../files/files.ts';
@@ -60,6 +61,7 @@ export async function makeBatch(
     const { customId, body } = readItem(made, line, where);
     if (ids.has(customId)) throw new TurnpikeError('invalid_request', `${where}custom_id: is not unique`);
     ids.add(customId);
+    await nextTurn(); // clients come between two requests
     const planned = await planOrNull(parts, made, body);
     add(reserves, planned);
     if (planned !== null && models.size < bounds.batchModelsMax) models.add(planned.model);

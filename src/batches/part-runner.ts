@@ -3,6 +3,7 @@
 // reserve, billed and told once, like a request that this service sends.
 
 import { parseWholeNumber } from '../base/checked-number.ts';
+import { freeBytes } from '../base/sealed-chunks.ts';
 import { nextTurn, pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -17,7 +18,7 @@ import type { Spool, SpooledFile } from '../spool/spool.ts';
 import { readLines } from '../wire/wire.ts';
 import type { Batch, BatchPart, BatchStore, SentPart } from './batch.ts';
 import { readPlaces, writePlaces } from './places.ts';
-import { readItem } from './read-item.ts';
+import { readItemAgain } from './read-item.ts';
 
 /** A request as the batch of its provider has it. The target: names as in the catalog. */
 export interface PreparedRequest extends BatchedCall, Pick<BatchPart, 'provider' | 'upstreamModel' | 'credential'> {}
@@ -141,7 +142,8 @@ export class PartRunner {
 
   async #add(groups: Map<string, Group>, position: number, line: string): Promise<void> {
     const batch = this.#context.batch();
-    const prepared = await this.#parts.prepare(batch, readItem(batch, line, '').body);
+    await nextTurn(); // clients come between two requests
+    const prepared = await this.#parts.prepare(batch, readItemAgain(batch, line).body);
     const place = prepared && this.#parts.placeOf(prepared);
     const text = prepared === null ? null : (place?.batches.line(this.#idOf(position), prepared) ?? null);
     if (prepared === null || place === null || text === null) return;
@@ -163,6 +165,7 @@ export class PartRunner {
     groups.set(name, group);
     if (group.places.length > 0) await group.content.write(LINE_END);
     await group.content.write(bytes);
+    freeBytes(bytes);
     group.places.push(position);
   }
 
@@ -174,6 +177,7 @@ export class PartRunner {
   async #send({ place, prepared, places, content }: Group): Promise<void> {
     await using lines = content;
     await lines.finish();
+    if (places.length < (place.batches.limits.requestsMin ?? 1)) return;
     const { id } = this.#context.batch();
     const { provider, upstreamModel, credential, url, betas } = prepared;
     const target = { provider, upstreamModel, credential, url, betas };
@@ -215,6 +219,7 @@ export class PartRunner {
           continue;
         }
         this.#parts.onPartFailure(this.#context.batch(), part, failure);
+        await place.batches.discard?.(batch, signal).catch(ignoreFault);
         return null;
       }
     }
@@ -233,6 +238,8 @@ export class PartRunner {
       await this.#put({ ...part, status: 'running', ...found });
       return true;
     }
+    if (place !== null)
+      await place.batches.discard?.(this.#describe(place, part), this.#context.signal).catch(ignoreFault);
     await this.#parts.store.removePart(this.#context.batch().id, part.part);
     this.#known = this.#known.filter((one) => one.part !== part.part);
     return false;
@@ -284,8 +291,8 @@ export class PartRunner {
         }
         if (await place.batches.isEnded(batch, ref, signal)) {
           const taken = await this.#take(part, place.batches.results(batch, ref, signal), isDone);
-          await this.#put({ ...part, status: 'ended' });
           if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
+          await this.#put({ ...part, status: 'ended' });
           return;
         }
         failures = 0;
@@ -295,6 +302,7 @@ export class PartRunner {
         const isGone = failure.kind === 'not_found' || place === null;
         if (isGone || this.#isPastGrace()) {
           this.#parts.onPartFailure(this.#context.batch(), part, failure);
+          if (batch !== null) await place?.batches.discard?.(batch, signal).catch(ignoreFault);
           await this.#put({ ...part, status: 'ended' });
           return;
         }
@@ -337,7 +345,9 @@ export class PartRunner {
         const at = Math.floor(position / PLACES_PER_FILE);
         const file = files.get(at) ?? (await this.#parts.spool.create(this.#context.batch().companyId));
         files.set(at, file);
-        await file.write(Buffer.from(`${JSON.stringify([position, answer.status, answer.body])}\n`));
+        const line = Buffer.from(`${JSON.stringify([position, answer.status, answer.body])}\n`);
+        await file.write(line);
+        freeBytes(line);
       }
       for (const file of files.values()) await file.finish();
       await this.#takeInOrder(part, files, isDone);

@@ -1,7 +1,7 @@
 // One request of a batch: a line of its file.
 
 import { TurnpikeError } from '../errors.ts';
-import { isJsonObject, type JsonObject, parseExactly, parseJson, scanJson } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, type MemberSpan, parseExactly, parseJson, scanJson } from '../wire/wire.ts';
 import type { Batch } from './batch.ts';
 
 /** https://platform.claude.com/docs/en/api/messages/batches/create (2026-11-30). */
@@ -31,6 +31,16 @@ export function readItem({ form, endpoint }: Pick<Batch, 'form' | 'endpoint'>, l
     if (!(thrown instanceof TurnpikeError)) throw thrown;
     throw new TurnpikeError(thrown.code, `${place}${thrown.message}`);
   }
+}
+
+/** The same for a line that `readItem` has accepted: reads its id only, because a request may be long. */
+export function readItemAgain({ form }: Pick<Batch, 'form'>, line: string): BatchItem {
+  const members = scanJson(line);
+  const textOf = (name: string) => {
+    const { start, end } = members.get(name) as MemberSpan;
+    return line.slice(start, end);
+  };
+  return { customId: JSON.parse(textOf('custom_id')) as string, body: textOf(form === 'messages' ? 'params' : 'body') };
 }
 
 function messagesIdOf({ custom_id: customId }: JsonObject): string {

@@ -22,7 +22,7 @@ import {
   reserveIdOf,
 } from './batch.ts';
 import { type PartParts, PartRunner } from './part-runner.ts';
-import { type BatchItem, readItem } from './read-item.ts';
+import { type BatchItem, readItemAgain } from './read-item.ts';
 import { type ItemAnswer, isSuccess, noAnswerLine, resultLine } from './result-lines.ts';
 
 /** An answer, and why there is no better one. */
@@ -293,7 +293,7 @@ class BatchRun {
   /** Until there is a result that stays, or the batch is over. */
   async #send(position: number, line: string, firstTurn: Disposable): Promise<void> {
     const batch = this.#batch;
-    const item = readItem(batch, line, '');
+    const item = readItemAgain(batch, line);
     const claim = claimOf(batch, position);
     let turn: Disposable | null = firstTurn;
     for (let tries = 1; ; tries++) {
@@ -323,7 +323,7 @@ class BatchRun {
   /** Until the answer of a provider is billed and stored. One that says that the provider failed is none: the request is sent. */
   async #take(position: number, line: string, done: DoneItem): Promise<void> {
     const batch = this.#batch;
-    const item = readItem(batch, line, '');
+    const item = readItemAgain(batch, line);
     for (let tries = 1; ; tries++) {
       const sent = await this.#parts.send(batch, item.body, claimOf(batch, position), done);
       const pauseMs = pauseAfter(sent, tries);
@@ -464,7 +464,7 @@ class BatchRun {
       counts[outcome]++;
       if (result !== null) next = await stored.next();
       if (opened === null && line.done === true) continue;
-      const customId = () => readItem(batch, line.value as string, '').customId;
+      const customId = () => readItemAgain(batch, line.value as string).customId;
       const text = opened ?? noAnswerLine(batch, position, customId(), result === null ? unsent : 'unreadable');
       await (outcome === 'succeeded' ? output : errors).write(Buffer.from(`${text}\n`));
     }

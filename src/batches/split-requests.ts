@@ -1,6 +1,7 @@
 // Takes the requests out of `{"requests": […]}` as it arrives, one at a time: the whole may be far larger than memory should hold.
 // Each is checked later, on its own.
 
+import { freeBytes } from '../base/sealed-chunks.ts';
 import { TurnpikeError } from '../errors.ts';
 
 const QUOTE = 0x22;
@@ -82,6 +83,7 @@ export class RequestSplitter {
 
   #takeBegun(): Uint8Array {
     const whole = Buffer.concat(this.#begun);
+    for (const part of this.#begun.slice(0, -1)) freeBytes(part);
     this.#begun = [];
     this.#begunBytes = 0;
     return whole;

@@ -41,7 +41,7 @@ import {
 } from './model.ts';
 import { passthroughFrom } from './passthrough.ts';
 import { catalogAt, nextPriceChangeMs } from './price-changes.ts';
-import { hasBatchesByDefault } from './read-provider.ts';
+import { defaultStorageUrl, hasBatchesByDefault } from './read-provider.ts';
 import { DEFAULT_SETTINGS, settingsFrom, storedSettings } from './settings.ts';
 import { type CatalogDocument, type DocumentKind, storedCredentials } from './store.ts';
 import { unitRatesFrom } from './unit-price.ts';
@@ -154,6 +154,9 @@ function providerFrom(
     passthrough = null,
     batches = hasBatchesByDefault(kind, base_url),
     batch_cost = BATCH_COST,
+    batch_bucket,
+    batch_role = null,
+    batch_storage_url = defaultStorageUrl(kind, region),
     ...stored
   } = readDocument(storedProvider, entry);
   const { name } = entry;
@@ -188,6 +191,10 @@ function providerFrom(
     passthrough: passthrough && Object.freeze(passthroughFrom(passthrough)),
     batches,
     batchCostMillionths: readMultiplier(batch_cost) ?? MILLION,
+    batchBucket:
+      batch_bucket === undefined
+        ? null
+        : Object.freeze({ uri: batch_bucket, url: batch_storage_url, role: batch_role }),
     credentials: Object.freeze(opened),
   });
 }

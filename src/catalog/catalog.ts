@@ -84,6 +84,7 @@ export {
   credentialsFor,
   groupUnder,
   listOffers,
+  makesImages,
   matchesAnyPattern,
   matchesPattern,
   notFound,

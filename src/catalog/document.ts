@@ -360,6 +360,17 @@ const region = z
   .regex(/^[a-z][a-z0-9-]{0,39}$/, 'must be the name of a region, such as us-east-1, europe-west1 or global');
 const workspace = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be the id of a workspace, such as wrkspc_01AbCd');
 const project = z.string().regex(/^[a-z0-9][a-z0-9:.-]{1,127}$/, 'must be the id of a project');
+const batchBucket = z
+  .string()
+  .max(bounds.bucketCharactersMax)
+  .regex(
+    /^(?:s3|gs):\/\/[a-z0-9][a-z0-9._-]+[a-z0-9](?:\/[\w-][\w.-]*)*$/,
+    'must be a bucket, with or without a prefix, such as s3://bucket/prefix or gs://bucket/prefix',
+  );
+const batchRole = z
+  .string()
+  .max(bounds.authCharactersMax)
+  .regex(/^arn:[\w-]+:iam::\d{12}:role\/[\w+=,.@/-]+$/, 'must be the ARN of a role');
 
 /** `kind` is one of the known kinds, which the reader checks. */
 export const providerMembers = z.strictObject({
@@ -379,6 +390,9 @@ export const providerMembers = z.strictObject({
   passthrough: passthroughInput.exactOptional(),
   batches: z.boolean().exactOptional(),
   batch_cost: multiplier.exactOptional(),
+  batch_bucket: batchBucket.exactOptional(),
+  batch_role: batchRole.exactOptional(),
+  batch_storage_url: z.string().exactOptional(), // the reader checks it, as it does base_url
 });
 
 export const DEFAULT_CREDENTIAL = 'default'; // the name of the credential under `api_key`
@@ -475,6 +489,9 @@ export const storedProvider = z.strictObject({
   passthrough: z.array(z.string()).exactOptional(),
   batches: z.boolean().exactOptional(), // earlier versions do not know it
   batch_cost: multiplier.exactOptional(), // earlier versions do not know it
+  batch_bucket: batchBucket.exactOptional(), // earlier versions do not know it
+  batch_role: batchRole.exactOptional(), // earlier versions do not know it
+  batch_storage_url: z.string().exactOptional(), // earlier versions do not know it
   credentials: z.record(plainName, storedCredential).default({}),
 });
 export const storedModel = z.strictObject({

@@ -127,6 +127,15 @@ export interface Credential {
   group: string | null;
 }
 
+export interface BatchBucket {
+  /** With its scheme and prefix, without a trailing slash: "s3://bucket/prefix". */
+  uri: string;
+  /** The address of the store, without a trailing slash. */
+  url: string;
+  /** The role as which Bedrock reads and writes it; null at other clouds. */
+  role: string | null;
+}
+
 export interface ProviderSettings {
   name: string;
   kind: string;
@@ -151,6 +160,8 @@ export interface ProviderSettings {
   batches: boolean;
   /** The provider's charge for those, in millionths of its usual charge. */
   batchCostMillionths: bigint;
+  /** Where batches at a cloud keep requests and results; null: the provider keeps them itself, or has no batches. */
+  batchBucket: BatchBucket | null;
   /** Empty: the provider needs none. */
   credentials: readonly Credential[];
 }

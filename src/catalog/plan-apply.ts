@@ -1,12 +1,13 @@
 // Plans the changes of an applied file. Pure. Finds all faults before planning; a file with a fault changes nothing.
 
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../wire/wire.ts';
+import { isJsonObject, type JsonObject, jsonObjects, objectOf } from '../wire/wire.ts';
 import { type Auth, needsSecret } from './auth.ts';
 import { type CatalogFile, platformIn, readCatalogFile } from './catalog-file.ts';
 import { type CredentialInput, KINDS_WITH_LIST, PROTOCOLS_OF_KINDS, type ProviderInput } from './document.ts';
 import type { Fault } from './fault.ts';
 import { priceListIn } from './price-list/price-list.ts';
+import { addressesOf, type ProviderAddress } from './read-provider.ts';
 import type { CatalogDocument, DocumentKind } from './store.ts';
 import { credentialContext, storedSchemas } from './store.ts';
 
@@ -24,8 +25,9 @@ interface Basis {
   report(path: Fault['path'], message: string): void;
 }
 
-const ELSEWHERE =
-  'must be given again, because base_url has another host: a stored credential is never sent to a new host';
+function elsewhere(member: ProviderAddress['member']): string {
+  return `must be given again, because ${member} has another host: a stored credential is never sent to a new host`;
+}
 
 /**
  * Finds kept credentials that do not exist, that would be sent to a host other than the one they were given for, or whose
@@ -52,9 +54,11 @@ function checkCredentials({ read, standing: stored, staying, report }: Basis): v
     if (provider?.auth !== undefined && needsSecret(provider.auth) && isMissing)
       report(['providers', name, 'api_key'], `is missing: auth of the type ${provider.auth.type} needs it`);
     if (provider === null || before === undefined || provider.base_url === '') continue;
-    if (originOf(before['base_url']) === originOf(provider.base_url)) continue;
+    const known = new Set(addressesOf(name, before).map(({ url }) => originOf(url)));
+    const moved = addressesOf(name, provider).find(({ url }) => !known.has(originOf(url)));
+    if (moved === undefined) continue;
     for (const place of keptCredentials(provider, read.credentials.get(name), before))
-      report(['providers', name, ...place, 'api_key'], ELSEWHERE);
+      report(['providers', name, ...place, 'api_key'], elsewhere(moved.member));
   }
 }
 
@@ -167,8 +171,8 @@ function furtherOf(document: JsonObject | undefined): Map<string, JsonObject> {
   return new Map(members.filter((member): member is [string, JsonObject] => isJsonObject(member[1])));
 }
 
-function originOf(baseUrl: JsonValue | undefined): string | null {
-  return typeof baseUrl === 'string' ? (URL.parse(baseUrl)?.origin ?? null) : null;
+function originOf(url: string): string | null {
+  return URL.parse(url)?.origin ?? null;
 }
 
 const SETTINGS_NAME = 'settings'; // the single document of this kind
@@ -213,7 +217,7 @@ export interface Plan {
   remove: { kind: ObjectKind; name: string }[];
   /** Facts that the caller must check, also for a file with faults: name resolution, groups in use, and accounts. */
   questions: {
-    providers: { name: string; base_url: string }[];
+    providers: ProviderAddress[];
     removedGroups: string[];
     removedPlans: string[];
     /** Account ids in the file's credentials, with their paths. */
@@ -281,7 +285,7 @@ export function planApply(stored: readonly CatalogDocument[], file: unknown, opt
 /** Providers that are not allowed in a private network. */
 function providersToLookUp(read: CatalogFile): Plan['questions']['providers'] {
   return [...read.providers].flatMap(([name, provider]) =>
-    provider === null || provider.private_network ? [] : [{ name, base_url: provider.base_url }],
+    provider === null || provider.private_network ? [] : addressesOf(name, provider),
   );
 }
 

@@ -37,19 +37,36 @@ export async function findPrivateAddress(
 
 /** Faults of providers whose names resolve into a private network. */
 export async function findPrivateProviders(
-  providers: readonly { name: string; base_url: string }[],
+  providers: readonly ProviderAddress[],
   lookup: (hostname: string) => Promise<readonly string[]>,
 ): Promise<Fault[]> {
-  const found = await Promise.all(providers.map(({ base_url }) => findPrivateAddress(base_url, lookup)));
-  return providers.flatMap(({ name }, at) => {
+  const found = await Promise.all(providers.map(({ url }) => findPrivateAddress(url, lookup)));
+  return providers.flatMap(({ name, member }, at) => {
     const address = found[at] ?? null;
-    return address === null ? [] : [privateNetworkFault(name, address)];
+    return address === null ? [] : [privateNetworkFault(name, member, address)];
   });
 }
 
-function privateNetworkFault(provider: string, address: string): Fault {
+/** Members of a provider with addresses that get its credentials. */
+const ADDRESS_MEMBERS = ['base_url', 'batch_storage_url'] as const;
+
+export interface ProviderAddress {
+  name: string;
+  member: (typeof ADDRESS_MEMBERS)[number];
+  url: string;
+}
+
+/** The addresses that requests to the provider are sent to, of a provider in a file or a stored one. */
+export function addressesOf(name: string, provider: Partial<Record<string, unknown>>): ProviderAddress[] {
+  return ADDRESS_MEMBERS.flatMap((member) => {
+    const url = provider[member];
+    return typeof url === 'string' && url !== '' ? [{ name, member, url }] : [];
+  });
+}
+
+function privateNetworkFault(provider: string, member: ProviderAddress['member'], address: string): Fault {
   return {
-    path: ['providers', provider, 'base_url'],
+    path: ['providers', provider, member],
     message: `resolves to ${address} in a private network: set "private_network: true" to allow it`,
   };
 }
@@ -61,9 +78,19 @@ const DEFAULT_BASE_URLS: ReadonlyMap<string, (region: string) => string> = new M
   ],
   ['gemini', () => 'https://generativelanguage.googleapis.com'],
   ['openai-responses', () => 'https://api.openai.com'],
-  ['bedrock', (region) => `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`],
+  ['bedrock', (region) => `https://bedrock-runtime.${awsDomain(region)}`],
   ['vertex', vertexBaseUrl],
 ]);
+
+function awsDomain(region: string): string {
+  return `${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+}
+
+/** The address of the store of buckets at the cloud of a kind; empty for other kinds. */
+export function defaultStorageUrl(kind: string, region: string | null): string {
+  if (kind === 'bedrock') return `https://s3.${awsDomain(region ?? '')}`;
+  return kind === 'vertex' ? 'https://storage.googleapis.com' : '';
+}
 
 function vertexBaseUrl(region: string): string {
   if (region === 'global') return 'https://aiplatform.googleapis.com';
@@ -71,8 +98,19 @@ function vertexBaseUrl(region: string): string {
   return `https://${region}-aiplatform.googleapis.com`;
 }
 
+/** Kinds whose batches are in a bucket, and what it begins with. */
+const BUCKET_SCHEMES: ReadonlyMap<string, string> = new Map([
+  ['bedrock', 's3://'],
+  ['vertex', 'gs://'],
+]);
 /** Kinds of providers that may have batches of their own. */
-const HAVING_BATCHES: readonly string[] = ['anthropic', 'openai', 'openai-responses', 'gemini'];
+const HAVING_BATCHES: readonly string[] = [
+  'anthropic',
+  'openai',
+  'openai-responses',
+  'gemini',
+  ...BUCKET_SCHEMES.keys(),
+];
 const VENDOR_ADDRESSES: readonly string[] = [
   'https://api.anthropic.com',
   'https://generativelanguage.googleapis.com',
@@ -130,7 +168,12 @@ export function readProvider(
   if (members === null || unknownKinds.length + misfits.length > 0) return null;
   const { credentials: _, ...others } = members;
   const base_url = members.base_url ?? defaultBaseUrl(members.kind, members.region) ?? '';
-  return { ...others, base_url: base_url.replace(/\/+$/, '') };
+  const { batch_storage_url: storage } = others;
+  return {
+    ...others,
+    base_url: base_url.replace(/\/+$/, ''),
+    ...(storage !== undefined && { batch_storage_url: storage.replace(/\/+$/, '') }),
+  };
 }
 
 function findUnknownKind(kind: unknown, kinds: readonly string[], path: ProviderPath): Fault[] {
@@ -178,9 +221,8 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('bearer', `is only for the kind ${MESSAGES_KIND}: other kinds send the header of their provider`)];
   if (members.has('passthrough') && !PASSING.includes(kind))
     return [faultOf('passthrough', `is only for the kinds ${PASSING.join(', ')}`)];
-  for (const name of ['batches', 'batch_cost'])
-    if (members.has(name) && !HAVING_BATCHES.includes(kind))
-      return [faultOf(name, `is only for the kinds ${HAVING_BATCHES.join(', ')}`)];
+  const ofBatches = findBatchMisfits(members, kind, path[1], faultOf);
+  if (ofBatches.length > 0) return ofBatches;
   if (members.get('allow_storage') === true && kind !== 'gemini')
     return [faultOf('allow_storage', 'is only for the kind gemini')];
   if (members.has('workspace') && kind !== MESSAGES_KIND)
@@ -192,9 +234,56 @@ function findMisfits(members: ReadonlyMap<string, unknown>, kinds: readonly stri
     return [faultOf('base_url', `is missing: the kind ${kind} has no default address`)];
   if (typeof baseUrl !== 'string') return [];
   if (!isBaseUrl(WITH_VERSION.includes(kind) ? baseUrl.replace(API_VERSION, '') : baseUrl))
-    return [faultOf('base_url', 'must be an http or https URL without user, query and fragment')];
-  const privateHost = members.get('private_network') === true ? null : findPrivateHost(baseUrl);
-  return privateHost === null ? [] : [privateNetworkFault(path[1], privateHost)];
+    return [faultOf('base_url', NO_BASE_URL)];
+  return findPrivateMisfit(members, path[1], 'base_url');
+}
+
+const NO_BASE_URL = 'must be an http or https URL without user, query and fragment';
+
+/** The fault of an address in a private network that the file does not allow. */
+function findPrivateMisfit(
+  members: ReadonlyMap<string, unknown>,
+  provider: string,
+  member: ProviderAddress['member'],
+): Fault[] {
+  const host = members.get('private_network') === true ? null : findPrivateHost(String(members.get(member)));
+  return host === null ? [] : [privateNetworkFault(provider, member, host)];
+}
+
+/** Faults of the members of batches: at clouds, these need a bucket, and Bedrock a role. */
+function findBatchMisfits(
+  members: ReadonlyMap<string, unknown>,
+  kind: string,
+  provider: string,
+  faultOf: (member: string, message: string) => Fault,
+): Fault[] {
+  const isBatched = members.get('batches') === true;
+  const scheme = BUCKET_SCHEMES.get(kind);
+  const kindsOf: readonly [member: string, kinds: readonly string[], needed: boolean][] = [
+    ['batches', HAVING_BATCHES, false],
+    ['batch_cost', HAVING_BATCHES, false],
+    ['batch_bucket', [...BUCKET_SCHEMES.keys()], isBatched],
+    ['batch_role', ['bedrock'], isBatched],
+    ['batch_storage_url', [...BUCKET_SCHEMES.keys()], false],
+  ];
+  for (const [name, kinds, isNeeded] of kindsOf) {
+    if (members.has(name) && !kinds.includes(kind))
+      return [faultOf(name, `is only for the kind${kinds.length > 1 ? 's' : ''} ${kinds.join(', ')}`)];
+    if (isNeeded && !members.has(name) && kinds.includes(kind))
+      return [faultOf(name, `is missing: batches of the kind ${kind} need it`)];
+  }
+  if (scheme === undefined) return [];
+  const bucket = members.get('batch_bucket');
+  if (typeof bucket === 'string' && !bucket.startsWith(scheme))
+    return [faultOf('batch_bucket', `must begin with ${scheme}`)];
+  const auth = authInput.safeParse(members.get('auth')).data;
+  const isText = members.has('auth') ? auth !== undefined && kindsOfAuth(auth) === null : members.has('api_key');
+  if (isBatched && isText)
+    return [faultOf('batches', `needs auth of a type for the kind ${kind}: no other credential opens the bucket`)];
+  const storage = members.get('batch_storage_url');
+  if (storage === undefined) return [];
+  if (typeof storage !== 'string' || !isBaseUrl(storage)) return [faultOf('batch_storage_url', NO_BASE_URL)];
+  return findPrivateMisfit(members, provider, 'batch_storage_url');
 }
 
 /** Faults of the members `region`, `project` and `auth`, also those of further credentials. */
@@ -225,12 +314,11 @@ function findCloudMisfits(
     const fault = faultOf('credentials', misfit.message);
     faults.push({ ...fault, path: [...fault.path, name, misfit.member] });
   }
-  const baseUrl = members.get('base_url');
-  const message =
-    typeof baseUrl === 'string' && faults.length === 0
-      ? addressMisfit([members, ...further.map((one) => one.members)], baseUrl)
-      : null;
-  if (message !== null) faults.push(faultOf('base_url', message));
+  if (faults.length > 0) return faults;
+  for (const { member, url } of addressesOf('', Object.fromEntries(members))) {
+    const message = addressMisfit([members, ...further.map((one) => one.members)], url);
+    if (message !== null) faults.push(faultOf(member, message));
+  }
   return faults;
 }
 

@@ -125,6 +125,11 @@ export function resolveModel(
   throw notFound(requestedName, model?.serves === serves ? residencyCause(catalog, caller, model) : null);
 }
 
+/** Whether a name is that of a model for images. */
+export function makesImages({ aliases, models }: Catalog, name: string): boolean {
+  return models.get(aliases.get(name) ?? name)?.serves === 'images';
+}
+
 /** The error for a name that the caller may not use, whatever the reason. `cause`: for operators. */
 export function notFound(requestedName: string, cause: string | null = null): TurnpikeError {
   const shown = requestedName.slice(0, bounds.modelNameCharactersMax);

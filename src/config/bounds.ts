@@ -67,6 +67,9 @@ export const bounds = {
   batchItemPauseMsMax: 60_000,
   batchGroupsMax: 16, // groups of requests being gathered for providers, per batch
   batchPartTriesMax: 5,
+  bedrockBatchRequestsMin: 100, // of a job: https://docs.aws.amazon.com/general/latest/gr/bedrock.html (2026-11-30)
+  batchEchoedBytesMax: 4 * 1024 * 1024, // of a request in a bucket: its result repeats it
+  bucketCharactersMax: 512,
   batchAnswersOpenMax: 16, // answers of a provider's batch being billed or stored at once
   batchPartPollMsMax: 60_000,
   batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached

@@ -55,6 +55,8 @@ export interface Front {
   translate(body: JsonObject, asked: Asked): Translated;
   /** As `translate`, for a form. Present if an operation takes one. */
   translateForm?(form: MeasuredForm, kind: FormKind): Omit<Translated, 'native'>;
+  /** The form of the answer to a message whose model makes images. Absent: such models are not found. */
+  imagesForm?(asked: Pick<Asked, 'operation' | 'query'>): ImagesForm;
   /** The JSON of an error. */
   errorBody(error: TurnpikeError, requestId: string): string;
   /** The JSON of other answers, from those of the Messages protocol: a token count, a list of models, one model. */
@@ -62,6 +64,9 @@ export interface Front {
   modelsBody?(list: JsonObject): string;
   modelBody?(model: JsonObject): string;
 }
+
+/** Form of an answer with images: of generateContent, whole and in its two kinds of streams, or of Messages. */
+export type ImagesForm = 'content' | 'event' | 'list' | 'message' | 'message_events';
 
 export interface RequestHead {
   headers: Headers;

@@ -18,7 +18,8 @@ export { AnswerStream } from './answer-stream.ts';
 export type { AnswerTranslator, FormKind, Front, Operation, RequestHead } from './front.ts';
 export { OPENAI_RATE_HEADERS, openAiRateHeaders } from './openai-rate-headers.ts';
 export { withClientPaths } from './origins.ts';
-export { type TranslatedBody, translateBody, translateForm } from './translate-body.ts';
+export { UNTRANSLATED } from './other-use.ts';
+export { type TranslatedBody, translateBody, translateForm, translateToImages } from './translate-body.ts';
 
 const FILE_FIELDS = new Set(['after', 'expires_after', 'file', 'limit', 'order', 'purpose']);
 const BATCH_FIELDS = new Set(['after', 'completion_window', 'endpoint', 'input_file_id', 'limit', 'metadata']);

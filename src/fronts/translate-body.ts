@@ -11,6 +11,7 @@ import {
   type MeasuredForm,
   type MessageRequest,
   makeMessageRequest,
+  type Protocol,
   parseExactly,
   parseJson,
   pauseAfter,
@@ -18,8 +19,10 @@ import {
   scanJson,
   textOf,
 } from '../wire/wire.ts';
-import type { Asked, FormKind, Front, Translated } from './front.ts';
+import type { Asked, FormKind, Front, ImagesForm, Translated } from './front.ts';
+import { drawMessage } from './messages-images.ts';
 import { withClientPaths } from './origins.ts';
+import { UNTRANSLATED } from './other-use.ts';
 import { requireWritable } from './require-writable.ts';
 
 export interface TranslatedBody extends Pick<Translated, 'answer'> {
@@ -44,19 +47,25 @@ export async function translateBody(
   await pauseAfter(text);
   if (isLong(text.length)) requireWritable(translated.message, translated.answer.origins);
   await pauseAfter(text);
-  return await requestOf(front, translated, readNamed(body));
+  return await requestOf(front.protocol, translated, readNamed(body));
 }
 
 /** Throws as `Front.translateForm`. */
 export async function translateForm(front: Front, form: MeasuredForm, kind: FormKind): Promise<TranslatedBody> {
   assert(front.translateForm !== undefined, 'a front whose operation takes a form translates it');
   const named = readNamed(Object.fromEntries(form.fields.map(({ name, value }) => [name, value])));
-  return await requestOf(front, { ...front.translateForm(form, kind), native: null }, named);
+  return await requestOf(front.protocol, { ...front.translateForm(form, kind), native: null }, named);
+}
+
+/** A message to a model that makes images, as a request for an image. Throws invalid_request. */
+export async function translateToImages({ body }: MessageRequest, form: ImagesForm): Promise<MessageRequest> {
+  const translated = { ...drawMessage(body, form), native: null, answer: UNTRANSLATED };
+  return (await requestOf('images', translated, null)).request;
 }
 
 async function requestOf(
-  front: Front,
-  { message, native, answer, units, unbounded, files, protocol = front.protocol }: Translated,
+  ofFront: Protocol,
+  { message, native, answer, units, unbounded, files, protocol = ofFront }: Translated,
   named: ReturnType<typeof readNamed>,
 ): Promise<TranslatedBody> {
   try {

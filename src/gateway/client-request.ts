@@ -83,6 +83,8 @@ export interface ClientRequest {
   growBody(bytes: number, accountId: number): void;
   /** Reads a message in the body, in the client's protocol. Throws invalid_json, invalid_request, feature_unavailable. */
   readonly parseBody: BodyParser;
+  /** A message to a model that makes images, as a request for an image. Throws invalid_request. null: such models are not found. */
+  readonly asImages: ((request: MessageRequest) => Promise<MessageRequest>) | null;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The client's trace context; null if absent. */

@@ -21,6 +21,7 @@ import {
   groupUnder,
   listOffers,
   MESSAGES_KIND,
+  makesImages,
   type Offer,
   requireUnits,
   resolveModel,
@@ -180,11 +181,12 @@ async function readMessage(
   const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
   if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
   const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
-  const asked = await clientRequest.parseBody(body, withFiles); // 5
-  const claim = checkIdempotency(clientRequest, asked); // 5, before 8
-  const listing = findListed(gateway, caller, asked.model, servesOf(asked.protocol)); // 6
+  const sent = await clientRequest.parseBody(body, withFiles); // 5
+  const claim = checkIdempotency(clientRequest, sent); // 5, before 8
+  const listing = findListed(gateway, caller, sent.model, servesOf(sent.protocol)); // 6
   if (listing !== null) await listing;
   const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
+  const asked = makesImages(catalog, sent.model) ? await asImages(gateway, catalog, caller, clientRequest, sent) : sent; // 6
   const { offer, terms } = resolveOffer(gateway, catalog, caller, asked, clientRequest); // 6
   const reach = isFetched ? reachOf(catalog, offer) : 'off';
   const request =
@@ -199,6 +201,19 @@ async function readMessage(
   const plan = planMessage(request, offer, terms, measure);
   if (clientRequest.item !== null && clientRequest.item.done === null) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
+}
+
+/** Throws model_not_found first if the caller may not use the model, so that no other error tells that it exists. */
+async function asImages(
+  gateway: Gateway,
+  catalog: Catalog,
+  caller: Caller,
+  { asImages: translate, item }: ClientRequest,
+  sent: MessageRequest,
+): Promise<MessageRequest> {
+  if (translate === null || servesOf(sent.protocol) !== 'messages') return sent;
+  if (item?.done == null) sellTo(catalog, caller, planOf(gateway, caller), sent.model, 'images');
+  return await translate(sent);
 }
 
 /** The most that a request of a batch may cost: the group that sells its model, and the amount that its hold will have. */

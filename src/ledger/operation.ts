@@ -128,7 +128,7 @@ export interface UsageRecord extends Attribution {
   /** The use that a request for anything but a message asked for, and the units that it used. Absent: a message, or none. */
   endpoint?: OtherUse;
   units?: Units;
-  /** The parts of `cost` that the units have. Absent without units, and in records of before version 38: no total counts these. */
+  /** The parts of `cost` that the units have. Absent without units, and in records of before version 39: no total counts these. */
   unitCosts?: UnitCounts;
   /** In records of before version 26: the daily totals count it without its group. */
   totalsLackGroup?: true;

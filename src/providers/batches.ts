@@ -22,6 +22,7 @@ export interface ProviderBatch extends Pick<BatchedCall, 'url' | 'betas'> {
 /** Lines of JSON, one for each request, without a line end after the last. */
 export interface BatchLines {
   bytes: number;
+  /** Pieces that belong to the caller. */
   read(): AsyncIterable<Uint8Array>;
 }
 
@@ -33,8 +34,8 @@ export interface BatchResult {
 
 /** All reject with ProviderFault. */
 export interface ProviderBatches {
-  /** The most that one batch may have. */
-  limits: { requests: number; bytes: number };
+  /** The most requests and bytes that one batch may have, and the fewest requests; absent: one. */
+  limits: { requests: number; bytes: number; requestsMin?: number };
   /** Whether a batch that is found is surely the one, by its name. */
   hasNames: boolean;
   /** The line of a request; null: this call has no batches. */
@@ -48,6 +49,8 @@ export interface ProviderBatches {
   results(batch: ProviderBatch, id: string, signal: AbortSignal): AsyncGenerator<BatchResult>;
   /** The batch ends soon, with the results that it has by then. */
   cancel(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
+  /** Removes what a creation left that failed or was cut off; absent: nothing is left, or it expires there. */
+  discard?(batch: ProviderBatch, signal: AbortSignal): Promise<void>;
   /** Removes requests and results there. */
   remove(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
 }
@@ -66,7 +69,8 @@ export function callForBatch(
   return withCredential(endpoint.credential, signal, async () => {
     const headers = api.headers({ provider: endpoint, betas }, 'application/json');
     if (typeof body === 'object') delete headers['content-type']; // the body has its own
-    return fetchUpstream({ url, headers, body, signal, method, mapFault: api.mapFault });
+    const signed = (await api.sign?.({ url, headers, body, method }, endpoint)) ?? headers;
+    return fetchUpstream({ url, headers: signed, body, signal, method, mapFault: api.mapFault });
   });
 }
 
@@ -87,11 +91,14 @@ export function requireId(object: JsonObject, member = 'id'): string {
   throw new ProviderFault('failed', `the provider made a batch without a valid "${member}"`);
 }
 
-/** The objects of a response in lines of JSON. Rejects with ProviderFault. */
-export async function* readObjects(response: Response): AsyncGenerator<JsonObject> {
+/** The objects of a response in lines of JSON. Rejects with ProviderFault, also for a line with more bytes. */
+export async function* readObjects(
+  response: Response,
+  lineBytesMax = bounds.upstreamBodyBytesMax,
+): AsyncGenerator<JsonObject> {
   if (response.body === null) return;
   try {
-    for await (const line of readLines(response.body, bounds.upstreamBodyBytesMax)) yield objectOf(parseLine(line));
+    for await (const line of readLines(response.body, lineBytesMax)) yield objectOf(parseLine(line));
   } catch (thrown) {
     if (thrown instanceof ProviderFault) throw thrown;
     throw new ProviderFault('failed', 'the results of the batch broke off, or are invalid', { cause: thrown });
@@ -114,16 +121,16 @@ export function bodyOfLines(lines: BatchLines, head: string, tail: string): Stre
     bytes: begin.length + lines.bytes + end.length,
     async *read() {
       yield begin;
-      for await (const piece of lines.read()) yield withCommas(piece);
+      for await (const piece of lines.read()) yield putCommas(piece);
       yield end;
     },
   };
 }
 
-function withCommas(piece: Uint8Array): Uint8Array {
-  const changed = piece.slice();
-  for (let at = changed.indexOf(LINE_END); at >= 0; at = changed.indexOf(LINE_END, at + 1)) changed[at] = COMMA;
-  return changed;
+/** In place: the pieces belong to the reader. */
+function putCommas(piece: Uint8Array): Uint8Array {
+  for (let at = piece.indexOf(LINE_END); at >= 0; at = piece.indexOf(LINE_END, at + 1)) piece[at] = COMMA;
+  return piece;
 }
 
 const LINE_END = 0x0a;

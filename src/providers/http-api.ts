@@ -28,11 +28,8 @@ type KeyHeader = 'authorization' | 'api-key' | 'x-api-key' | 'x-goog-api-key';
 export type HeaderSource = Pick<Attempt, 'provider' | 'trace'> &
   Partial<Pick<Attempt, 'version' | 'betas' | 'selectors' | 'request'>>;
 
-/** A POST, or without a body a GET. */
-export interface SignedRequest {
-  url: string;
+export interface SignedRequest extends Pick<UpstreamCall, 'url' | 'method' | 'body'> {
   headers: Record<string, string>;
-  body: string | null;
 }
 
 export interface Api {

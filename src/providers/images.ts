@@ -18,6 +18,7 @@ import {
 import { hashUserId } from './conversation.ts';
 import { formBody } from './form-body.ts';
 import { type Api, post, postForm } from './http-api.ts';
+import { formedReply, formOf } from './image-forms.ts';
 import { otherReply, usageOf } from './other-reply.ts';
 import { parseObject, readText, readUpstreamRequestId } from './parse-json.ts';
 import { type Attempt, type ByteReply, type OtherReply, ProviderFault } from './provider.ts';
@@ -69,7 +70,7 @@ export async function requestImages(api: Api, attempt: Attempt, urlOf: (path: st
  */
 async function withBytes(attempt: Attempt, answer: JsonObject): Promise<JsonObject> {
   const { response_format: asked } = readImagesRequest(attempt).fields;
-  const isOn = ((attempt.provider.fetchUrls ?? 'off') !== 'off' && asked !== 'url') || googleForm(attempt) !== null;
+  const isOn = ((attempt.provider.fetchUrls ?? 'off') !== 'off' && asked !== 'url') || formOf(attempt) !== null;
   const images = jsonObjects(answer['data']);
   const isLinked = ({ url, b64_json }: JsonObject) => textOf(b64_json) === '' && /^https?:/i.test(textOf(url));
   if (!(isOn || asked === 'b64_json') || !images.some(isLinked)) return answer;
@@ -110,8 +111,8 @@ export function imagesReply(
   const request = readImagesRequest(attempt);
   const used = new ImagesUsed(attempt);
   used.add(value, images);
-  const form = googleForm(attempt);
-  if (form !== null) return googleReply(attempt, form, images, used, upstreamRequestId);
+  const form = formOf(attempt);
+  if (form !== null) return formedReply(attempt, form, images, used, upstreamRequestId);
   if (!request.isStream) return otherReply(attempt, text, used.usage, upstreamRequestId, used.units);
   const { data: _, ...rest } = value;
   const type = request.isEdit ? 'image_edit.completed' : 'image_generation.completed';
@@ -123,72 +124,6 @@ export function imagesReply(
     chunks: { next: async () => chunks.next() },
     used: () => used,
     upstreamRequestId,
-  };
-}
-
-/** Forms of answers to clients of Gemini: of `predict`, and of generateContent, whole and in the two kinds of streams. */
-type GoogleForm = 'predict' | 'content' | 'event' | 'list';
-const GOOGLE_FORMS: readonly GoogleForm[] = ['predict', 'content', 'event', 'list'];
-
-function googleForm({ request }: Attempt): GoogleForm | null {
-  return GOOGLE_FORMS.find((form) => form === request.body['answer_form']) ?? null;
-}
-
-function googleReply(
-  attempt: Attempt,
-  form: GoogleForm,
-  images: readonly JsonObject[],
-  used: ImagesUsed,
-  upstreamRequestId: string | null,
-): OtherReply {
-  const { usage, units } = used;
-  const text = JSON.stringify(form === 'predict' ? predictionsOf(images) : contentOf(attempt, images, usage, units));
-  if (form === 'predict' || form === 'content') return otherReply(attempt, text, usage, upstreamRequestId, units);
-  const chunks = [Buffer.from(form === 'event' ? `data: ${text}\r\n\r\n` : `[${text}]`)].values();
-  return {
-    form: 'bytes',
-    contentType: form === 'event' ? EVENT_STREAM : 'application/json',
-    chunks: { next: async () => chunks.next() },
-    used: () => used,
-    upstreamRequestId,
-  };
-}
-
-function predictionsOf(images: readonly JsonObject[]): JsonObject {
-  return {
-    predictions: images.map(({ b64_json, url }) =>
-      textOf(b64_json) === ''
-        ? { gcsUri: textOf(url), mimeType: UNKNOWN_IMAGE }
-        : { bytesBase64Encoded: textOf(b64_json), mimeType: typeOf(b64_json) },
-    ),
-  };
-}
-
-const UNKNOWN_IMAGE = 'image/png';
-
-function typeOf(base64: JsonValue | undefined): string {
-  return mediaTypeOf(textOf(base64)) ?? UNKNOWN_IMAGE;
-}
-
-function contentOf(
-  { request, requestId }: Attempt,
-  images: readonly JsonObject[],
-  usage: JsonObject,
-  { counts }: Units,
-): JsonObject {
-  const parts = images.map(({ b64_json, url }) =>
-    textOf(b64_json) === ''
-      ? { fileData: { mimeType: UNKNOWN_IMAGE, fileUri: textOf(url) } }
-      : { inlineData: { mimeType: typeOf(b64_json), data: textOf(b64_json) } },
-  );
-  const { input_image_tokens: imagesRead = 0, output_image_tokens: drawn = 0 } = counts;
-  const prompt = (countOf(usage['input_tokens']) ?? 0) + imagesRead;
-  const output = (countOf(usage['output_tokens']) ?? 0) + drawn;
-  return {
-    candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: prompt, candidatesTokenCount: output, totalTokenCount: prompt + output },
-    modelVersion: request.model,
-    responseId: requestId,
   };
 }
 

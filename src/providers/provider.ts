@@ -29,6 +29,8 @@ export interface ProviderEndpoint {
   project?: string | null;
   /** The workspace at the vendor that requests name, unless the client names one; absent or null: none. */
   workspace?: string | null;
+  /** Where batches at a cloud keep requests and results, with the address of the store; absent or null: nowhere. */
+  batchBucket?: { uri: string; url: string; role: string | null } | null;
   /** The provider may store requests, as its account is set; absent: no. */
   allowsStorage?: boolean;
   /** Files at web addresses are fetched for it; absent: off. */

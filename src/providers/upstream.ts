@@ -13,7 +13,7 @@ export interface UpstreamCall {
   url: string;
   headers: Headers | Record<string, string>;
   /** Absent: POST, or GET without a body. */
-  method?: 'GET' | 'POST' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** null sends a GET. Of a streamed body the content type and length are sent, too. */
   body: string | StreamedBody | null;
   signal: AbortSignal;
@@ -62,10 +62,11 @@ export async function fetchUpstream(call: UpstreamCall): Promise<Response> {
   throw await readFault(response, call.signal, call.mapFault);
 }
 
-function send({ url, headers, body, signal, method }: UpstreamCall, keepalive: boolean): Promise<Response> {
+function send(call: UpstreamCall, keepalive: boolean): Promise<Response> {
+  const { url, headers, body, signal } = call;
   const isStreamed = typeof body === 'object' && body !== null;
   const settings: BunFetchRequestInit & { timeout: false } = {
-    method: method ?? (body === null ? 'GET' : 'POST'),
+    method: methodOf(call),
     headers: isStreamed ? withBody(headers, body) : headers,
     body: isStreamed ? streamOf(body) : body,
     signal,
@@ -74,6 +75,10 @@ function send({ url, headers, body, signal, method }: UpstreamCall, keepalive: b
     timeout: false,
   };
   return fetch(url, settings);
+}
+
+export function methodOf({ method, body }: Pick<UpstreamCall, 'method' | 'body'>): string {
+  return method ?? (body === null ? 'GET' : 'POST');
 }
 
 function withBody(given: UpstreamCall['headers'], { contentType, bytes }: StreamedBody): Headers {

@@ -12,6 +12,8 @@ import {
   type TranslatedBody,
   translateBody,
   translateForm,
+  translateToImages,
+  UNTRANSLATED,
   withClientPaths,
 } from '../fronts/fronts.ts';
 import type { ClientRequest, Reply } from '../gateway/gateway.ts';
@@ -106,6 +108,13 @@ function readAs(exchange: Exchange, front: Front, operation: Operation): Reading
         })
       : exchange.open(async () => take(await translateSent(exchange, front, kind)), formLimits(exchange, kind));
   const reading: Reading = { clientRequest, answer: null };
+  const { imagesForm } = front;
+  if (imagesForm !== undefined)
+    clientRequest.asImages = async (sent) => {
+      const request = await translateToImages(sent, imagesForm({ operation, query }));
+      reading.answer = UNTRANSLATED;
+      return request;
+    };
   return reading;
 }
 

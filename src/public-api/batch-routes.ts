@@ -5,6 +5,7 @@
 import { type Caller, topOf } from '../accounts/accounts.ts';
 import { parseWholeNumber } from '../base/checked-number.ts';
 import { formatId, parseId } from '../base/ids.ts';
+import { freeBytes } from '../base/sealed-chunks.ts';
 import { type Batch, type BatchForm, type ItemCounts, type NewBatch, RequestSplitter } from '../batches/batches.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
@@ -52,7 +53,9 @@ export function postMessageBatch(exchange: Exchange): Promise<EncodedReply> {
       for (const request of splitter.take(piece)) {
         await content.write(request);
         await content.write(LINE_END);
+        freeBytes(request);
       }
+      freeBytes(piece);
     });
     splitter.end();
     await content.finish();

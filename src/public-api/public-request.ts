@@ -3,6 +3,7 @@
 import { parseTimeMs } from '../base/checked-number.ts';
 import { readTraceContext, type TraceContext } from '../base/trace-context.ts';
 import { TurnpikeError } from '../errors.ts';
+import { translateToImages } from '../fronts/fronts.ts';
 import {
   type BodyParser,
   type ClientRequest,
@@ -11,6 +12,7 @@ import {
   type Selector,
 } from '../gateway/gateway.ts';
 import { readApiKey, readBearer } from '../http/http.ts';
+import type { MessageRequest } from '../wire/wire.ts';
 import type { Exchange } from './exchange.ts';
 
 export const VENDOR_PREFIX = 'anthropic'; // until the head is read
@@ -22,6 +24,7 @@ export class PublicRequest implements ClientRequest {
   readonly times: MessageTimes;
   readonly origin: string | null;
   readonly parseBody: BodyParser;
+  asImages: ClientRequest['asImages'];
   secret: string | null = null;
   bearer: string | null = null;
   vendorPrefix = VENDOR_PREFIX;
@@ -45,6 +48,7 @@ export class PublicRequest implements ClientRequest {
     this.origin = exchange.origin;
     this.item = exchange.item;
     this.parseBody = parseBody;
+    this.asImages = exchange.front === null ? drawn : null;
   }
 
   get address(): string {
@@ -109,6 +113,10 @@ export class PublicRequest implements ClientRequest {
       if (browser !== null && browser.trim().toLowerCase() === 'true') this.browserDeclared = true;
     }
   }
+}
+
+function drawn(request: MessageRequest): Promise<MessageRequest> {
+  return translateToImages(request, request.stream ? 'message_events' : 'message');
 }
 
 interface HeaderNames extends Record<'version' | 'betas' | 'browser', string> {

@@ -1,10 +1,11 @@
 // The lines of a file, one at a time.
 
+import { freeBytes } from '../base/sealed-chunks.ts';
 import { TurnpikeError } from '../errors.ts';
 
 const LINE_END = 0x0a;
 
-/** Texts of the lines that are not blank. Throws body_too_large, invalid_request for bytes that are not UTF-8. */
+/** Texts of the lines that are not blank. Frees the pieces. Throws body_too_large, invalid_request for bytes that are not UTF-8. */
 export async function* readLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let begun: Uint8Array[] = [];
@@ -25,6 +26,7 @@ export async function* readLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax
     } catch {
       throw new TurnpikeError('invalid_request', `line ${number}: must be UTF-8`);
     } finally {
+      freeBytes(line);
       number++;
     }
   };
@@ -37,6 +39,7 @@ export async function* readLines(pieces: AsyncIterable<Uint8Array>, lineBytesMax
       if (line !== '') yield line;
     }
     if (from < piece.byteLength) add(piece.slice(from));
+    freeBytes(piece);
   }
   const last = end();
   if (last !== '') yield last;

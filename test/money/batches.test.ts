@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnTurnpike } from '../support/start-turnpike.ts';
 import { type Killable, killBatch, startBatchUpstream } from './batch-under-kills.ts';
-import { killProviderBatch } from './provider-batch-under-kills.ts';
+import { KILLED_AT, killProviderBatch } from './provider-batch-under-kills.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -41,5 +41,6 @@ test.each([false, true])(
   },
 );
 
-test('kills while a provider runs the batch bill each request once, and the provider gets the batch once', () =>
-  killingIn(join(directory, 'provider'), killProviderBatch));
+test.each(KILLED_AT)('kills while %s runs the batch bill each request once, and it gets the batch once', (kind) =>
+  killingIn(join(directory, kind), (killable) => killProviderBatch(killable, kind)),
+);

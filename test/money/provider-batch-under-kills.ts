@@ -4,6 +4,7 @@
 import { expect } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { parseUsd } from '../../src/base/money.ts';
+import { cloudMembers } from '../support/batch-clouds.ts';
 import { REFUSED, startBatchProvider } from '../support/batch-provider.ts';
 import { untilHoldsEnd } from '../support/test-store.ts';
 import { type Killable, readRecords } from './batch-under-kills.ts';
@@ -13,12 +14,15 @@ const FAILS_EVERY = 7;
 const KILLS_WHILE_BILLED = 2;
 const GOOD_COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
 
-export async function killProviderBatch(killable: Killable): Promise<void> {
+/** One with whole requests in a call, and those with requests in a bucket. */
+export const KILLED_AT = ['anthropic', 'bedrock', 'vertex'] as const;
+
+export async function killProviderBatch(killable: Killable, kind: (typeof KILLED_AT)[number]): Promise<void> {
   const provider = startBatchProvider();
   const { answer } = provider;
   provider.answer = (dialect, body, id) =>
     Number(JSON.stringify(body).match(/item (\d+)/)?.[1]) % FAILS_EVERY === 0
-      ? REFUSED.anthropic
+      ? REFUSED[kind]
       : answer(dialect, body, id);
   let round = 0;
   let isKilled = false;
@@ -28,8 +32,10 @@ export async function killProviderBatch(killable: Killable): Promise<void> {
     await killable.kill(++round); // the provider has the batch, and nobody knows its id
   };
   const anthropic = { kind: 'anthropic', base_url: provider.url, api_key: 'x', private_network: true, batches: true };
-  const plain = { price: { input: '3', output: '15' }, routes: [{ provider: 'anthropic' }] };
-  await killable.apply({ providers: { anthropic }, models: { plain } });
+  const model = { anthropic: 'plain', bedrock: 'anthropic.claude-plain', vertex: 'gemini-plain' }[kind];
+  const plain = { price: { input: '3', output: '15' }, routes: [{ provider: kind, model }] };
+  const providers = { anthropic, ...cloudMembers(provider.url) };
+  await killable.apply({ providers: { [kind]: providers[kind] }, models: { plain } });
   const caller = await killable.service().makeKey({ credit: '50.00' });
   const batches = () =>
     new Anthropic({ baseURL: killable.service().url, apiKey: caller.secret, maxRetries: 0 }).messages.batches;
@@ -59,6 +65,8 @@ export async function killProviderBatch(killable: Killable): Promise<void> {
   expect(costs).toHaveLength(REQUESTS - failed);
   expect(held).toBe('0');
   expect((parseUsd('50.00') ?? 0) - (parseUsd(balance as string) ?? 0)).toBe((REQUESTS - failed) * GOOD_COST);
-  expect([provider.batches.length + provider.removed.length, provider.direct.length]).toEqual([1, 0]);
+  const removed = provider.removed.filter((name) => !name.includes('/')); // but no objects
+  expect([provider.batches.length + removed.length, provider.direct.length]).toEqual([1, 0]);
+  expect([...provider.files.keys()]).toEqual([]);
   await provider[Symbol.asyncDispose]();
 }

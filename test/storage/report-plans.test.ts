@@ -274,6 +274,17 @@ describe('the plan of every statement of reports', () => {
   });
 });
 
+test('the results of a batch are counted by an index, whatever their length', async () => {
+  const opened = openRecorded();
+  using _closing = { [Symbol.dispose]: opened.close };
+  const { sumResults } = batchReads(sqliteReader(opened.recorded));
+  await sumResults(1);
+  const text = opened.texts.find((one) => one.includes('GROUP BY r.outcome')) ?? '';
+  expect(planOf(opened.database, text)).toEqual([
+    expect.stringContaining('USING COVERING INDEX batch_results_counted'),
+  ]);
+});
+
 test('a page of batches is read in the order of an index, for an account or for all, whatever their status', async () => {
   const opened = openRecorded();
   using _closing = { [Symbol.dispose]: opened.close };

@@ -44,7 +44,8 @@ const VALUES = dropTables(
 
 /** The latest first. */
 const undone: readonly Undone[] = [
-  onBoth(38, dropTables('unit_totals')),
+  onBoth(39, dropTables('unit_totals')),
+  onBoth(38, dropIndexes('batch_results_counted')),
   onBoth(
     37,
     dropIndexes('batches_of_account', 'batches_by_time', 'batches_open'),

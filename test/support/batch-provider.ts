@@ -2,15 +2,18 @@
 // batch is let go, in another order than it was asked in, and shows what it was asked. https://platform.claude.com/docs/en/api/messages/batches,
 // https://developers.openai.com/api/reference/resources/batches, https://ai.google.dev/api/batch-api (2026-11-30)
 
+import { type AskedJob, type Cloud, ObjectStore, readJob, resultLines, showJob } from './batch-clouds.ts';
 import { upstreamMessage } from './scripted-upstream.ts';
 
 type Json = Record<string, unknown>;
 export type BatchAnswer = { status: number; body: Json } | null;
 
 export interface GivenBatch {
-  dialect: 'anthropic' | 'openai' | 'gemini';
+  dialect: 'anthropic' | 'openai' | 'gemini' | Cloud;
   ref: string;
   name: string;
+  /** At clouds, whose requests do not name it. */
+  model?: string;
   requests: { id: string; url: string; body: Json }[];
   status: 'running' | 'ended';
   results: { id: string; answer: BatchAnswer }[];
@@ -35,6 +38,15 @@ export const GOOD: Readonly<Record<GivenBatch['dialect'], Json>> = {
   anthropic: upstreamMessage(),
   openai: CHAT,
   gemini: CONTENT,
+  bedrock: upstreamMessage(),
+  vertex: CONTENT,
+};
+
+/** The same by Converse. */
+export const CONVERSED: Json = {
+  output: { message: { role: 'assistant', content: [{ text: 'Hi.' }] } },
+  stopReason: 'end_turn',
+  usage: { inputTokens: 25, outputTokens: 12, totalTokens: 37 },
 };
 
 /** A refusal of a request. */
@@ -42,6 +54,8 @@ export const REFUSED: Readonly<Record<GivenBatch['dialect'], BatchAnswer>> = {
   anthropic: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'No.' } } },
   openai: { status: 400, body: { error: { type: 'invalid_request_error', message: 'No.' } } },
   gemini: { status: 400, body: {} },
+  bedrock: { status: 400, body: {} },
+  vertex: { status: 400, body: {} },
 };
 
 /** Its port is open until it is disposed. */
@@ -52,7 +66,7 @@ class FakeBatches implements AsyncDisposable {
   readonly direct: Json[] = [];
   /** Contents of files that exist, by their ids. */
   readonly files = new Map<string, string>();
-  /** Ids of batches and files that were removed. */
+  /** Ids of batches and files, and paths of objects, that were removed. */
   readonly removed: string[] = [];
   /** How often a batch was asked about. */
   asked = 0;
@@ -64,6 +78,10 @@ class FakeBatches implements AsyncDisposable {
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   readonly #server: Bun.Server<undefined>;
   readonly #inputs = new Map<string, string>();
+  /** The buckets of clouds. */
+  readonly store = new ObjectStore(this.files, this.removed);
+  /** Where the results of jobs are written. */
+  readonly #outputs = new Map<string, string>();
   #isLetGo = false;
   #made = 0;
 
@@ -86,6 +104,9 @@ class FakeBatches implements AsyncDisposable {
   reset(): void {
     this.#isLetGo = false;
     for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
+    this.files.clear();
+    this.store.alsoListed.length = 0;
+    this.store.isRefusing = false;
     this.onCreate = () => {};
     this.onDirect = () => {};
     this.answer = answerWell;
@@ -98,6 +119,20 @@ class FakeBatches implements AsyncDisposable {
   async #handle(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
+    if (pathname.startsWith('/store/'))
+      return this.store.answer(request, decodeURIComponent(pathname.slice('/store/'.length)));
+    if (pathname === '/model-invocation-jobs') return this.#cloud('bedrock', request, []);
+    if (pathname.startsWith('/model-invocation-job'))
+      return this.#cloud('bedrock', request, after('/model-invocation-job'));
+    if (pathname.includes('/batchPredictionJobs'))
+      return this.#cloud(
+        'vertex',
+        request,
+        pathname
+          .replace(/^.*\/batchPredictionJobs/, '')
+          .split(/[/:]/)
+          .filter(Boolean),
+      );
     if (pathname.startsWith('/v1/messages/batches')) return this.#anthropic(request, after('/v1/messages/batches'));
     if (pathname.startsWith('/v1/batches')) return this.#openAi(request, after('/v1/batches'));
     if (pathname.startsWith('/v1/files')) return this.#openAiFiles(request, after('/v1/files'));
@@ -106,9 +141,7 @@ class FakeBatches implements AsyncDisposable {
     const body = (await request.json()) as Json;
     this.direct.push(body);
     await this.onDirect(body);
-    return Response.json(
-      GOOD[pathname === '/v1/messages' ? 'anthropic' : pathname.startsWith('/v1/') ? 'openai' : 'gemini'],
-    );
+    return Response.json(GOOD[DIRECT.find(([path]) => path.test(pathname))?.[1] ?? 'gemini']);
   }
 
   async #anthropic(request: Request, [ref, what]: string[]): Promise<Response> {
@@ -195,13 +228,30 @@ class FakeBatches implements AsyncDisposable {
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
   }
 
-  async #add(given: Pick<GivenBatch, 'dialect' | 'name' | 'requests'>): Promise<GivenBatch> {
+  async #cloud(dialect: Cloud, request: Request, [ref, action]: string[]): Promise<Response> {
+    if (ref === undefined && request.method === 'POST') {
+      const { results, ...job } = readJob(dialect, (await request.json()) as Json, this.store);
+      const made = this.#of(dialect).find(({ name }) => dialect === 'bedrock' && name === job.name);
+      return Response.json(showJob(made ?? (await this.#add({ dialect, ...job }, results))));
+    }
+    const jobs = this.#of(dialect).map(showJob);
+    if (ref === undefined) return Response.json({ invocationJobSummaries: jobs, batchPredictionJobs: jobs });
+    const batch = this.#find(ref);
+    if (action === 'stop' || action === 'cancel') this.end(batch);
+    return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showJob(batch));
+  }
+
+  async #add(
+    given: Pick<GivenBatch, 'dialect' | 'name' | 'requests'> & Partial<AskedJob>,
+    output?: string,
+  ): Promise<GivenBatch> {
     const batch: GivenBatch = {
       ...given,
       ref: `${REFS[given.dialect]}${++this.#made}`,
       status: 'running',
       results: [],
     };
+    if (output !== undefined) this.#outputs.set(batch.ref, output);
     await this.onCreate(batch);
     this.batches.push(batch);
     if (this.#isLetGo) this.end(batch);
@@ -213,6 +263,8 @@ class FakeBatches implements AsyncDisposable {
     batch.status = 'ended';
     const { dialect, requests } = batch;
     batch.results = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
+    const output = this.#outputs.get(batch.ref);
+    if (output !== undefined) this.files.set(output, resultLines(batch));
   }
 
   #of(dialect: GivenBatch['dialect']): GivenBatch[] {
@@ -246,7 +298,20 @@ function answerWell(dialect: GivenBatch['dialect']): BatchAnswer {
   return { status: 200, body: GOOD[dialect] };
 }
 
-const REFS = { anthropic: 'msgbatch_upstream', openai: 'batch_upstream', gemini: 'batches/upstream' };
+const REFS = {
+  anthropic: 'msgbatch_upstream',
+  openai: 'batch_upstream',
+  gemini: 'batches/upstream',
+  bedrock: '1a2b3c',
+  vertex: '4567',
+};
+/** The answers to requests outside of batches; others get Gemini's. */
+const DIRECT: readonly [path: RegExp, dialect: GivenBatch['dialect']][] = [
+  [/^\/v1\/messages$|:rawPredict$/, 'anthropic'],
+  [/^\/model\//, 'bedrock'],
+  [/^\/v1\/projects\//, 'vertex'],
+  [/^\/v1\//, 'openai'],
+];
 
 function showMessages({ ref: id, status, requests }: GivenBatch): Json {
   const counts = {
@@ -266,7 +331,7 @@ function showContent({ ref: name, name: displayName, status, results }: GivenBat
   const inlinedResponses = results.map(({ id: key, answer }) => ({
     metadata: { key },
     ...(answer === null || answer.status !== 200
-      ? { error: { code: answer === null ? 4 : 3, message: 'No.' } }
+      ? { error: { code: answer === null ? 1 : answer.status === 500 ? 13 : 3, message: 'No.' } }
       : { response: answer.body }),
   }));
   const done = status === 'ended' ? { done: true, response: { inlinedResponses: { inlinedResponses } } } : {};

@@ -82,6 +82,7 @@ function Connection({ provider }: { provider: ProviderShape }) {
           { name: 'Address', value: provider.base_url ?? 'Built in' },
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
+          provider.batches ? { name: 'Batches', value: provider.batch_bucket ?? 'Run by the provider' } : null,
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
           { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
           { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },

@@ -1,23 +1,20 @@
 // Images for clients of Gemini: `predict` as for Imagen, and generateContent that asks for images. Their requests are those of OpenAI's
 // images, and their answers have Google's form.
 
-import { createHash } from 'node:crypto';
 import { isWholeNumber, parseDigits } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import { requireObject } from '../../protocols/placed.ts';
 import {
-  fileInMemory,
   type JsonObject,
   type JsonValue,
   jsonObjects,
   objectOf,
   requireText,
-  type SentFile,
   textOf,
   wrongField,
 } from '../../wire/wire.ts';
-import type { Asked, Front, Operation, Translated } from '../front.ts';
-import { readImages } from '../images/images.ts';
+import type { Asked, Front, ImagesForm, Operation, Translated } from '../front.ts';
+import { type GivenImage, readDrawing } from '../images/images.ts';
 import { UNTRANSLATED } from '../other-use.ts';
 import { geminiErrorBody } from './convert-error.ts';
 import { KEY_HEADER, METHOD, MODELS, plainModel } from './model-paths.ts';
@@ -65,7 +62,7 @@ function translatePrediction(body: JsonObject, model: string): Translated {
   );
   const format = /^image\/(\w+)$/.exec(textOf(objectOf(outputOptions)['mimeType']))?.[1];
   const fields = { model, prompt, n, ...shape.fields, ...(format !== undefined && { output_format: format }) };
-  return answered(readImages(fields, null), shape.ratio, 'predict');
+  return answered(readDrawing(fields, []), shape.ratio, 'predict');
 }
 
 interface Shape {
@@ -93,12 +90,10 @@ function readShape(
   return { ratio, fields: { size: across === down ? '1024x1024' : across > down ? '1536x1024' : '1024x1536' } };
 }
 
-type Read = ReturnType<typeof readImages>;
-
 function answered(
-  { message, ...read }: Read,
+  { message, ...read }: ReturnType<typeof readDrawing>,
   ratio: string | null,
-  form: 'predict' | 'content' | 'event' | 'list',
+  form: 'predict' | ImagesForm,
 ): Translated {
   return {
     message: { ...message, answer_form: form, ...(ratio !== null && { aspect_ratio: ratio }) },
@@ -115,7 +110,8 @@ export function asksForImages(body: JsonObject): boolean {
   const config = configOf(body);
   const modalities = config['responseModalities'] ?? config['response_modalities'] ?? null;
   const list = Array.isArray(modalities) ? modalities : [modalities];
-  return list.some((one) => textOf(one).toUpperCase() === 'IMAGE');
+  const isOfImages = Object.keys(objectOf(config['imageConfig'] ?? config['image_config'])).length > 0;
+  return isOfImages || list.some((one) => textOf(one).toUpperCase() === 'IMAGE');
 }
 
 function configOf(body: JsonObject): JsonObject {
@@ -138,7 +134,7 @@ export function translateImages(given: JsonObject, { operation, query }: Asked):
     `${CONFIG}.imageConfig`,
   );
   const texts = jsonObjects(objectOf(body['systemInstruction'])['parts']).map(({ text }) => textOf(text));
-  const images: { mediaType: string; data: string }[] = [];
+  const images: GivenImage[] = [];
   for (const [index, { parts }] of jsonObjects(body['contents']).entries())
     for (const [place, part] of jsonObjects(parts).entries())
       addPart(part, `contents.${index}.parts.${place}`, texts, images);
@@ -146,25 +142,21 @@ export function translateImages(given: JsonObject, { operation, query }: Asked):
   if (prompt === '') throw wrongField('contents', 'Input should have a text');
   if (images.length > bounds.editedImagesMax)
     throw wrongField('contents', `must not have more than ${bounds.editedImagesMax} images`);
-  const files = images.map(({ mediaType, data }, index) => fileOf(mediaType, data, index, images.length));
   const fields = { model: modelOf(operation), prompt, n: 1, ...shape.fields };
-  const measured = files.map(({ file: { read: _____, ...file }, sha256 }) => ({ ...file, sha256, seconds: null }));
-  const said = [{ name: 'prompt', value: prompt }];
-  const read = readImages(fields, files.length === 0 ? null : { fields: said, files: measured });
-  const isStream = 'stream' in operation && operation.stream === true;
-  const form = isStream ? (new URLSearchParams(query).get('alt') === 'sse' ? 'event' : 'list') : 'content';
-  return {
-    ...answered(read, shape.ratio, form),
-    protocol: 'images',
-    ...(files.length > 0 && { files: files.map(({ file }) => file) }),
-  };
+  const form = imagesForm({ operation, query });
+  return { ...answered(readDrawing(fields, images), shape.ratio, form), protocol: 'images' };
+}
+
+export function imagesForm({ operation, query }: Pick<Asked, 'operation' | 'query'>): ImagesForm {
+  if (!('stream' in operation && operation.stream === true)) return 'content';
+  return new URLSearchParams(query).get('alt') === 'sse' ? 'event' : 'list';
 }
 
 function addPart(
   { text, inlineData, thought, ...others }: JsonObject,
   path: string,
   texts: string[],
-  images: { mediaType: string; data: string }[],
+  images: GivenImage[],
 ): void {
   const other = ['fileData', 'functionCall', 'functionResponse'].find((name) => others[name] !== undefined);
   if (other !== undefined) throw wrongField(`${path}.${other}`, 'is not supported where an image is made');
@@ -174,11 +166,6 @@ function addPart(
   const { mimeType, data } = requireObject(inlineData, `${path}.inlineData`);
   const mediaType = requireText(mimeType, `${path}.inlineData.mimeType`);
   if (!mediaType.startsWith('image/')) throw wrongField(`${path}.inlineData.mimeType`, 'Input should be an image');
-  images.push({ mediaType, data: requireText(data, `${path}.inlineData.data`) });
-}
-
-function fileOf(mediaType: string, data: string, index: number, count: number): { file: SentFile; sha256: string } {
-  const about = { field: count === 1 ? 'image' : 'image[]', name: `image-${index}.png`, mediaType };
-  const content = Buffer.from(data, 'base64');
-  return { file: fileInMemory(about, content), sha256: createHash('sha256').update(content).digest('hex') };
+  const base64 = requireText(data, `${path}.inlineData.data`);
+  images.push({ url: `data:${mediaType};base64,${base64}`, path: `${path}.inlineData` });
 }

@@ -17,7 +17,7 @@ import { ChunkWriter } from './chunk-writer.ts';
 import { geminiErrorBody } from './convert-error.ts';
 import { convertMessage } from './convert-message.ts';
 import { convertRequest, type GeminiTerms } from './convert-request.ts';
-import { asksForImages, translateImages } from './gemini-images.ts';
+import { asksForImages, imagesForm, translateImages } from './gemini-images.ts';
 import { KEY_HEADER, METHOD, MODELS, plainModel } from './model-paths.ts';
 import { readBody } from './read-body.ts';
 
@@ -51,6 +51,7 @@ export const gemini: Front = {
   findOperation,
   weigh: (body, weight) => weighThinking(requestOf(body)['contents'], weight),
   translate,
+  imagesForm,
   errorBody: geminiErrorBody,
   countBody: ({ input_tokens: totalTokens = 0 }) => JSON.stringify({ totalTokens }),
   modelsBody: ({ data }) => JSON.stringify({ models: jsonObjects(data).map(describeModel) }),

@@ -100,37 +100,51 @@ export function readImages(
   };
 }
 
-/** An edit in JSON: its images are sent in a form, as those of other clients are. */
-function convertEdit(body: JsonObject): ReturnType<typeof readImages> & { files: readonly SentFile[] } {
-  const { images: given, mask = null, ...fields } = body;
-  const list = requireList(given, 'images');
-  if (list.length === 0) throw wrongField('images', 'Field required');
-  if (list.length > bounds.editedImagesMax)
-    throw wrongField('images', `List should have at most ${bounds.editedImagesMax} items`);
-  const field = list.length === 1 ? 'image' : 'image[]';
-  const files = list.map((one, index) => readReference(one, `images.${index}`, field));
-  if (mask !== null) files.push(readReference(mask, 'mask', 'mask'));
+/** An image that is edited, as a data URL or an address, and its path in the body. */
+export interface GivenImage {
+  url: string;
+  path: string;
+}
+
+type Drawing = ReturnType<typeof readImages> & { files?: readonly SentFile[] };
+
+/** A request in JSON with images to edit, if any: they are sent in a form, as those of other clients are. Throws invalid_request. */
+export function readDrawing(fields: JsonObject, given: readonly GivenImage[], mask: GivenImage | null = null): Drawing {
+  if (given.length === 0) return readImages(fields, null);
+  const field = given.length === 1 ? 'image' : 'image[]';
+  const files = given.map((one, index) => fileOf(one, { field, name: `images-${index}.png` }));
+  if (mask !== null) files.push(fileOf(mask, { field: 'mask', name: 'mask.png' }));
   const said = Object.entries(fields).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
   const measured = files.map(({ file: { read: _, at: __, ...file }, sha256 }) => ({ ...file, sha256, seconds: null }));
   return { ...readImages(fields, { fields: said, files: measured }), files: files.map(({ file }) => file) };
 }
 
+function convertEdit({ images: given, mask = null, ...fields }: JsonObject): Drawing {
+  const list = requireList(given, 'images');
+  if (list.length === 0) throw wrongField('images', 'Field required');
+  if (list.length > bounds.editedImagesMax)
+    throw wrongField('images', `List should have at most ${bounds.editedImagesMax} items`);
+  const read = list.map((one, index) => readReference(one, `images.${index}`));
+  return readDrawing(fields, read, mask === null ? null : readReference(mask, 'mask'));
+}
+
 /** https://developers.openai.com/api/reference/resources/images (30 November 2026). */
-function readReference(value: JsonValue, path: string, field: string): { file: SentFile; sha256: string } {
+function readReference(value: JsonValue, path: string): GivenImage {
   const { image_url: url = null, file_id: id = null } = requireObject(value, path);
   if (url === null && id !== null) throw storedFile(`${path}.file_id`);
-  const place = `${path}.image_url`;
-  const given = requireText(url ?? undefined, place);
-  const sha256 = createHash('sha256').update(given).digest('hex');
-  const about = { field, name: `${path.replace('.', '-')}.png` };
-  if (/^https?:\/\//i.test(given))
-    return { file: { ...fileInMemory({ ...about, mediaType: '' }, UNKNOWN), at: { url: given, path: place } }, sha256 };
-  const inside = readDataUrl(given);
+  return { url: requireText(url ?? undefined, `${path}.image_url`), path: `${path}.image_url` };
+}
+
+function fileOf({ url, path }: GivenImage, about: { field: string; name: string }): { file: SentFile; sha256: string } {
+  const sha256 = createHash('sha256').update(url).digest('hex');
+  if (/^https?:\/\//i.test(url))
+    return { file: { ...fileInMemory({ ...about, mediaType: '' }, UNKNOWN), at: { url, path } }, sha256 };
+  const inside = readDataUrl(url);
   const content = Buffer.from(inside?.base64 ?? '', 'base64');
   if (inside === null || content.length === 0)
-    throw wrongField(place, 'Input should be an http(s) URL or a base64 data URL');
+    throw wrongField(path, 'Input should be an http(s) URL or a base64 data URL');
   if (content.length > bounds.imageFileBytesMax)
-    throw wrongField(place, `must have at most ${bounds.imageFileBytesMax} bytes`);
+    throw wrongField(path, `must have at most ${bounds.imageFileBytesMax} bytes`);
   return { file: fileInMemory({ ...about, mediaType: inside.mediaType }, content), sha256 };
 }
 

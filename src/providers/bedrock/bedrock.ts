@@ -26,8 +26,8 @@ import {
 import type { EventConverter } from '../pull-stream.ts';
 import { REQUEST_RULES } from '../request-rules.ts';
 import { makeUsage, streamCounts } from '../running-usage.ts';
-import { signRequest } from '../sign-request.ts';
 import { cancelBody, fetchUpstream, readFault } from '../upstream.ts';
+import { invocationJobs } from './batches.ts';
 import { convertChunks, countedModel, countInput } from './claude.ts';
 import { type AnswerTerms, ConverseConverter, convertAnswer, readConverseCounts } from './convert-event.ts';
 import { convertBody, convertCountInput } from './convert-request.ts';
@@ -35,15 +35,13 @@ import { bedrockAbilities, thinksByDefault } from './families.ts';
 import { FRAMES_TYPE, FrameParser, loadCodec } from './frame-parser.ts';
 import { mapError, readErrorType } from './map-error.ts';
 import { baseModel, homeOf, isClaude, modelUrl, speaksMessages } from './model-ids.ts';
+import { signAs } from './sign.ts';
 
 const api: Api = {
   url: ({ baseUrl }, path) => baseUrl + path,
   headers: (source, accept) => makeHeaders(source, 'authorization', accept), // a key of Bedrock's own
   mapFault: mapError,
-  async sign(request, { credential, region }) {
-    if (credential?.use !== 'aws') return request.headers;
-    return signRequest(request, { credential, service: 'bedrock', region: region ?? '', now: new Date() });
-  },
+  sign: signAs('bedrock'),
   modelsPath: '',
   messagePath: null,
   readModels: () => null,
@@ -60,6 +58,7 @@ export const bedrock = apiProvider('bedrock', api, {
   keepsCacheLifetimes: (upstreamModel, protocol) =>
     speaksMessages({ upstreamModel, protocol }) && keepsLongCache('bedrock', upstreamModel),
   probe,
+  batches: invocationJobs(api),
 
   send(attempt) {
     const { provider, upstreamModel, request } = attempt;

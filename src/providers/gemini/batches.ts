@@ -16,7 +16,9 @@ import type { Api } from '../http-api.ts';
 
 const METHOD = /:generateContent$/;
 const LISTED = 100;
-const MODALITIES = '"responseModalities"'; // images are too large for results in a call
+const CANCELED = 1;
+/** A member of requests for images, which are too large for results in a call. */
+export const MODALITIES = '"responseModalities"';
 /** https://cloud.google.com/apis/design/errors (2026-11-30). */
 const STATUSES: ReadonlyMap<number, number> = new Map([
   [3, 400],
@@ -68,7 +70,7 @@ export function contentBatches(api: Api): ProviderBatches {
 function answerOf({ response, error }: JsonObject): BatchResult['answer'] {
   if (response !== undefined) return { status: 200, body: JSON.stringify(response) };
   const { code, message } = objectOf(error);
-  if (!isWholeNumber(code)) return null;
+  if (!isWholeNumber(code) || code === CANCELED) return null;
   const status = STATUSES.get(code) ?? (code >= 400 && code <= 599 ? code : 500);
   return { status, body: JSON.stringify({ error: { code: status, message: message ?? '' } }) };
 }

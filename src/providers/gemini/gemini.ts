@@ -49,6 +49,7 @@ const api: Api = {
       : null,
 };
 
+export { MODALITIES } from './batches.ts';
 export { mapError, mapErrorInside } from './convert-chunk.ts';
 export { convertBody, convertPrompt } from './convert-request.ts';
 export { draw } from './draw.ts';

@@ -6,6 +6,7 @@ import { convertPlatformBody, convertPlatformCount, platformBetas } from '../cla
 import { convertBody, draw, geminiProvider } from '../gemini/gemini.ts';
 import { type Api, combinedProvider, type HeaderSource, makeHeaders } from '../http-api.ts';
 import { type Attempt, type Provider, ProviderFault } from '../provider.ts';
+import { predictionJobs } from './batches.ts';
 import { embed } from './embed.ts';
 import { convertCountBody, withRoles } from './gemini-body.ts';
 import { mapVertexError, mapVertexFault } from './map-error.ts';
@@ -80,7 +81,7 @@ const gemini: Provider = {
   countTokens: (attempt) => google.countTokens(withoutBetas(attempt)),
 };
 
-export const vertex = combinedProvider(KIND, choose, probe);
+export const vertex: Provider = { ...combinedProvider(KIND, choose, probe), batches: predictionJobs(api) };
 
 /** Open models and those of other publishers, which have other protocols there. */
 const OTHERS =

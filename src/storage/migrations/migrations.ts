@@ -5,6 +5,7 @@ import { agentTables } from './agent-sign-ins.ts';
 import { answerShares } from './answer-shares.ts';
 import { attribution } from './attribution.ts';
 import { baselineTables } from './baseline-tables.ts';
+import { batchCounts } from './batch-counts.ts';
 import { batchLists } from './batch-lists.ts';
 import { batchParts } from './batch-parts.ts';
 import { batchTables } from './batches.ts';
@@ -271,9 +272,17 @@ const listsOfBatches: Migration = {
   ...batchLists,
 };
 
+/** Only an index. */
+const countsOfBatches: Migration = {
+  version: 38,
+  name: 'counts of batches',
+  leastKnown: 20,
+  ...batchCounts,
+};
+
 /** Only a new table, which programs of earlier versions neither read nor write: they count no units. */
 const units: Migration = {
-  version: 38,
+  version: 39,
   name: 'units in totals',
   leastKnown: 20,
   ...unitsInTotals,
@@ -308,6 +317,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   tagValues,
   partsOfBatches,
   listsOfBatches,
+  countsOfBatches,
   units,
 ];
 

@@ -1,4 +1,4 @@
-// Version 38: the units of messages that are not billed by tokens of text alone, in a table beside the daily totals. Records know the parts of
+// Version 39: the units of messages that are not billed by tokens of text alone, in a table beside the daily totals. Records know the parts of
 // their cost since then: units of earlier ones, and of those that nodes of earlier versions write, are not counted.
 
 import { forBoth } from './migration-part.ts';

@@ -1,9 +1,10 @@
 // Batches that providers run: what they get, what their answers cost, and what happens if they do not answer.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { type BatchAnswer, GOOD, REFUSED, startBatchProvider } from '../../support/batch-provider.ts';
+import { cloudMembers } from '../../support/batch-clouds.ts';
+import { type BatchAnswer, CONVERSED, GOOD, REFUSED, startBatchProvider } from '../../support/batch-provider.ts';
 import { setBounds } from '../../support/set-bounds.ts';
 import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
 
@@ -14,22 +15,29 @@ const cost = { input: '2', output: '10' };
 const COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
 const documentOf = (models: object = {}) => ({
   groups: { default: { models: ['*'] }, vip: { models: ['gpt'] } },
-  providers: Object.fromEntries(
-    Object.entries(kindOf).map(([name, kind]) => [
-      name,
-      { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
-    ]),
-  ),
+  providers: {
+    ...Object.fromEntries(
+      Object.entries(kindOf).map(([name, kind]) => [
+        name,
+        { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
+      ]),
+    ),
+    ...cloudMembers(provider.url),
+  },
   models: {
     claude: { price, routes: [{ provider: 'anthropic', model: 'claude-upstream', cost }] },
     gpt: { price, routes: [{ provider: 'openai', model: 'gpt-upstream', cost }] },
     'gemini-pro': { price, routes: [{ provider: 'gemini', model: 'gemini-upstream', cost }] },
+    'claude-aws': { price, routes: [{ provider: 'bedrock', model: 'anthropic.claude-upstream', cost }] },
+    'nova-aws': { price, routes: [{ provider: 'bedrock', model: 'amazon.nova-upstream', cost }] },
+    'gemini-google': { price, routes: [{ provider: 'vertex', model: 'gemini-upstream', cost }] },
+    'claude-google': { price, routes: [{ provider: 'vertex', model: 'claude-upstream@1', cost }] },
     ...models,
   },
 });
 
 let turnpike: Turnpike;
-const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20 });
+const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20, bedrockBatchRequestsMin: 1 });
 beforeAll(async () => {
   turnpike = await startTurnpike(documentOf());
 });
@@ -40,7 +48,19 @@ afterAll(async () => {
 });
 beforeEach(() => provider.reset());
 
-const MODELS = { anthropic: 'claude', openai: 'gpt', gemini: 'gemini-pro' };
+const MODELS = {
+  anthropic: 'claude',
+  openai: 'gpt',
+  gemini: 'gemini-pro',
+  bedrock: 'claude-aws',
+  vertex: 'gemini-google',
+};
+const DIALECTS = ['anthropic', 'openai', 'gemini', 'bedrock', 'vertex'] as const;
+/** The model as the batch, and not each of its requests, names it. */
+const MODEL_OF_BATCH = {
+  bedrock: 'anthropic.claude-upstream',
+  vertex: 'publishers/google/models/gemini-upstream',
+} as const;
 const requestOf = (custom_id: string, model = 'claude') => ({
   custom_id,
   params: { model, max_tokens: 64, messages: [{ role: 'user' as const, content: custom_id }] },
@@ -81,114 +101,109 @@ const untilGiven = (count = 1) =>
   );
 const balanceAfter = (requests: number) => String((10_000_000_000 - requests * COST) / 1_000_000_000);
 
-test.each(['anthropic', 'openai', 'gemini'] as const)(
-  'requests go to %s in one batch, and each is billed when its answer is there',
-  async (dialect) => {
-    const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
-    provider.answer = (_dialect, body) =>
-      JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
-    const { ended, results, wallet, records, shown } = await start(requests);
-    const [batch] = await untilGiven();
-    const part = { provider: expect.stringContaining(dialect), requests: 3 };
-    expect(await shown()).toMatchObject({
-      cost: '0',
-      parts: [{ ...part, status: expect.stringMatching(/sending|running/) }],
-    });
-    expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
-      ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
-    );
-    expect(
-      batch?.requests.every(
-        ({ body }) => dialect === 'gemini' || body['model'] === `${MODELS[dialect].split('-')[0]}-upstream`,
-      ),
-    ).toBe(true);
-    expect(await records()).toEqual([]);
-    expect(Number((await wallet()).held)).toBeGreaterThan(0);
-    provider.letGo();
-    expect((await ended()).request_counts).toMatchObject({ succeeded: 2, errored: 1 });
-    expect((await results()).map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
-      ['a', 'succeeded'],
-      ['b', 'errored'],
-      ['c', 'succeeded'],
-    ]);
-    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
-    const billed = (await records()).filter(({ cost }) => cost !== '0');
-    // Half of 25 × 2 + 12 × 10 millionths.
-    expect(billed.map(({ cost, provider_cost }) => [cost, provider_cost])).toEqual([
-      ['0.000255', '0.000085'],
-      ['0.000255', '0.000085'],
-    ]);
-    expect(await shown()).toMatchObject({ cost: '0.00051', parts: [{ ...part, status: 'ended' }] });
-    expect(provider.direct).toEqual([]);
-    await until(
-      () => provider.removed.length,
-      (removed) => removed > 0,
-    );
-    expect([...provider.files.keys()]).toEqual([]);
-  },
-);
+test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its answer is there', async (dialect) => {
+  const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
+  provider.answer = (_dialect, body) =>
+    JSON.stringify(body).includes('"b"') ? REFUSED[dialect] : { status: 200, body: GOOD[dialect] };
+  const { ended, results, wallet, records, shown } = await start(requests);
+  const [batch] = await untilGiven();
+  const part = { provider: expect.stringContaining(dialect), requests: 3 };
+  expect(await shown()).toMatchObject({
+    cost: '0',
+    parts: [{ ...part, status: expect.stringMatching(/sending|running/) }],
+  });
+  expect(batch?.requests.map(({ body }) => JSON.stringify(body))).toEqual(
+    ['a', 'b', 'c'].map((name) => expect.stringContaining(`"${name}"`)),
+  );
+  const isNamedOnce = dialect === 'bedrock' || dialect === 'vertex';
+  expect(batch?.model).toBe(isNamedOnce ? MODEL_OF_BATCH[dialect] : undefined);
+  expect(
+    batch?.requests.every(
+      ({ body }) =>
+        isNamedOnce || dialect === 'gemini' || body['model'] === `${MODELS[dialect].split('-')[0]}-upstream`,
+    ),
+  ).toBe(true);
+  expect(await records()).toEqual([]);
+  expect(Number((await wallet()).held)).toBeGreaterThan(0);
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2, errored: 1 });
+  expect((await results()).map(({ custom_id, result }) => [custom_id, result.type])).toEqual([
+    ['a', 'succeeded'],
+    ['b', 'errored'],
+    ['c', 'succeeded'],
+  ]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+  const billed = (await records()).filter(({ cost }) => cost !== '0');
+  // Half of 25 × 2 + 12 × 10 millionths.
+  expect(billed.map(({ cost, provider_cost }) => [cost, provider_cost])).toEqual([
+    ['0.000255', '0.000085'],
+    ['0.000255', '0.000085'],
+  ]);
+  expect(await shown()).toMatchObject({ cost: '0.00051', parts: [{ ...part, status: 'ended' }] });
+  expect(provider.direct).toEqual([]);
+  expect(provider.removed.length).toBeGreaterThan(0);
+  expect([...provider.files.keys()]).toEqual([]);
+});
 
-test('what a provider did not execute, or failed at, is sent one by one', async () => {
+test.each(DIALECTS)('what %s did not execute, or failed at, is sent one by one', async (dialect) => {
   const failed: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
-  provider.answer = (_dialect, { messages }) => {
-    const said = JSON.stringify(messages);
+  provider.answer = (_dialect, body) => {
+    const said = JSON.stringify(body);
     if (said.includes('lost')) return null;
-    return said.includes('failed') ? failed : { status: 200, body: GOOD.anthropic };
+    return said.includes('failed') ? failed : { status: 200, body: GOOD[dialect] };
   };
   provider.letGo();
-  const { ended, wallet, records } = await start(['good', 'lost', 'failed'].map((name) => requestOf(name)));
+  const requests = ['good', 'lost', 'failed'].map((name) => requestOf(name, MODELS[dialect]));
+  const { ended, wallet, records } = await start(requests);
   expect((await ended()).request_counts).toMatchObject({ succeeded: 3 });
-  expect(provider.direct.map(({ messages }) => (messages as { content: string }[])[0]?.content)).toEqual([
-    'lost',
-    'failed',
-  ]);
+  expect(provider.direct.map((body) => /lost|failed/.exec(JSON.stringify(body))?.[0])).toEqual(['lost', 'failed']);
   expect(await wallet()).toEqual({ balance: balanceAfter(3), held: '0' });
   const costs = (await records()).filter(({ cost }) => cost !== '0').map((record) => record['provider_cost']);
   expect(costs.sort()).toEqual(['0.000085', '0.00017', '0.00017']);
 });
 
-test('a batch that a provider refuses is sent one by one, also if its credential is wrong', async () => {
+test.each(DIALECTS)('a batch that %s refuses is sent one by one, also if its credential is wrong', async (dialect) => {
   for (const status of [400, 401, 429]) {
     provider.onCreate = () => {
       throw Response.json({ type: 'error', error: { type: 'invalid_request_error', message: 'No.' } }, { status });
     };
-    const { ended, wallet } = await start([requestOf('one'), requestOf('two')]);
+    const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
     expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
     expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
   }
   expect(provider.direct).toHaveLength(6);
+  expect(provider.files.size).toBe(dialect === 'openai' ? 3 : 0); // files there expire
 });
 
-test.each(['anthropic', 'openai', 'gemini'] as const)(
-  'a batch whose creation at %s was cut off is looked for, and never made twice',
-  async (dialect) => {
-    let asked = 0;
-    provider.onCreate = (batch) => {
-      asked++;
-      provider.batches.push(batch);
-      throw new Response('', { status: 502 });
-    };
-    const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
-    await until(
-      () => asked,
-      (times) => times > 0,
-    );
-    provider.letGo();
-    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
-    expect([asked, provider.direct.length]).toEqual([1, 0]);
-    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
-  },
-);
+test.each(DIALECTS)('a batch whose creation at %s was cut off is looked for, and never made twice', async (dialect) => {
+  let asked = 0;
+  provider.onCreate = (batch) => {
+    asked++;
+    provider.batches.push(batch);
+    throw new Response('', { status: 502 });
+  };
+  const { ended, wallet } = await start([requestOf('one', MODELS[dialect]), requestOf('two', MODELS[dialect])]);
+  await until(
+    () => asked,
+    (times) => times > 0,
+  );
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+  expect([asked, provider.direct.length]).toEqual([1, 0]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+});
 
-test('a canceled batch bills what its provider did by then, and nothing else', async () => {
-  provider.answer = (_dialect, { messages }) =>
-    JSON.stringify(messages).includes('late') ? null : { status: 200, body: GOOD.anthropic };
-  const { client, id, ended, results, wallet } = await start([requestOf('early'), requestOf('late')]);
+test.each(DIALECTS)('a batch canceled at %s bills what was done by then, and nothing else', async (dialect) => {
+  provider.answer = (_dialect, body) =>
+    JSON.stringify(body).includes('late') ? null : { status: 200, body: GOOD[dialect] };
+  const requests = ['early', 'late'].map((name) => requestOf(name, MODELS[dialect]));
+  const { client, id, ended, results, wallet } = await start(requests);
   await untilGiven();
   await client.messages.batches.cancel(id);
   expect((await ended()).request_counts).toMatchObject({ succeeded: 1, canceled: 1 });
   expect((await results()).map(({ result }) => result.type)).toEqual(['succeeded', 'canceled']);
   expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+  expect(provider.files.size).toBe(0);
 });
 
 test('work that a provider has begun is paid for, whatever the account does with key, limits and money meanwhile', async () => {
@@ -314,18 +329,101 @@ test('an account without room for a copy of its requests has them sent one by on
   await turnpike.admin('POST', '/apply', { document: documentOf() });
 });
 
-test('results of another batch, repeated results and results without a request are not taken', async () => {
-  provider.answer = () => ({ status: 200, body: GOOD.anthropic });
-  provider.onCreate = (batch) => {
-    const [first] = batch.requests;
-    batch.requests.push(
-      { id: 'turnpike-1-0', url: '', body: {} },
-      { id: `${first?.id}9`, url: '', body: {} },
-      { id: `${first?.id}`, url: '', body: {} },
-    );
-  };
-  provider.letGo();
-  const { ended, wallet } = await start([requestOf('one')]);
-  expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
-  expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+test.each(DIALECTS)(
+  'results of another batch of %s, repeated results and results without a request are not taken',
+  async (dialect) => {
+    provider.onCreate = (batch) => {
+      const [first] = batch.requests;
+      batch.requests.push(
+        { id: 'turnpike-1-0', url: '', body: {} },
+        { id: `${first?.id}9`, url: '', body: {} },
+        { id: `${first?.id}`, url: '', body: {} },
+        { id: '', url: '', body: {} },
+      );
+    };
+    provider.letGo();
+    const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+    expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+  },
+);
+
+describe('at clouds', () => {
+  const CLOUDS = ['bedrock', 'vertex'] as const;
+
+  test('Converse at Bedrock and Claude at Vertex AI have batches, too', async () => {
+    for (const [model, named, url] of [
+      ['nova-aws', 'amazon.nova-upstream', 'Converse'],
+      ['claude-google', 'publishers/anthropic/models/claude-upstream@1', ''],
+    ] as const) {
+      provider.reset();
+      provider.answer = () => ({ status: 200, body: url === 'Converse' ? CONVERSED : GOOD.anthropic });
+      const { ended, wallet } = await start([requestOf('one', model), requestOf('two', model)]);
+      const [batch] = [...(await untilGiven())];
+      provider.letGo();
+      expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+      expect(batch).toMatchObject({ model: named, requests: [{ url }, { url }] });
+      expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+      expect([provider.direct.length, provider.files.size]).toEqual([0, 0]);
+    }
+  });
+
+  test('fewer requests than a job of Bedrock must have, and what its jobs refuse, are sent one by one', async () => {
+    using _ = setBounds({ bedrockBatchRequestsMin: 3 });
+    const tools = [{ name: 'look', input_schema: { type: 'object' as const } }];
+    const withTools = { ...requestOf('tools', 'nova-aws').params, tools };
+    const { ended } = await start([
+      ...['one', 'two'].map((name) => requestOf(name, 'claude-aws')),
+      ...['three', 'four'].map((name) => requestOf(name, 'nova-aws')),
+      { custom_id: 'five', params: withTools },
+    ]);
+    expect((await ended()).request_counts).toMatchObject({ processing: 0 });
+    expect([provider.batches.length, provider.removed.length]).toEqual([0, 0]);
+    expect(new Set(provider.direct.map((body) => JSON.stringify(body))).size).toBe(5);
+  });
+
+  test.each(CLOUDS)('requests too long for a result that repeats them are sent to %s one by one', async (dialect) => {
+    using _ = setBounds({ batchEchoedBytesMax: 2_000 });
+    provider.letGo();
+    const long = requestOf('long', MODELS[dialect]);
+    long.params.messages[0] = { role: 'user', content: 'long '.repeat(500) };
+    const { ended } = await start([requestOf('short', MODELS[dialect]), long]);
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+    expect(provider.direct.map((body) => JSON.stringify(body).includes('long long'))).toEqual([true]);
+  });
+
+  test.each(CLOUDS)('a bucket of %s that refuses the requests has them sent one by one', async (dialect) => {
+    provider.store.isRefusing = true;
+    const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+    expect([provider.batches.length, provider.direct.length]).toEqual([0, 1]);
+    expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+  });
+
+  test.each(CLOUDS)('a job of %s that wrote no results has its requests sent one by one', async (dialect) => {
+    const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
+    await untilGiven();
+    const [written = ''] = provider.files.keys();
+    provider.letGo();
+    for (const name of provider.files.keys()) if (name !== written) provider.files.delete(name);
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+    expect([provider.direct.length, provider.files.size]).toEqual([1, 0]);
+    expect(provider.removed).toContain(written);
+    expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
+  });
+
+  test.each(CLOUDS)('objects beside those of a batch of %s are neither read nor removed', async (dialect) => {
+    const bucket = { bedrock: 'aws-bucket', vertex: 'google-bucket' }[dialect];
+    const names = ['of-somebody-else/results/a.jsonl', 'of/batches/turnpike-1-0/results/a.jsonl'];
+    for (const name of names) provider.files.set(`${bucket}/${name}`, 'not ours');
+    const { ended } = await start([requestOf('one', MODELS[dialect])]);
+    const [batch] = await untilGiven();
+    const own = [...provider.files.keys()].find((name) => name.includes(batch?.name ?? '?')) ?? '';
+    const folder = own.slice(bucket.length + 1).replace('requests.jsonl', '');
+    provider.store.alsoListed.push(...names, `${folder}results/../../turnpike-1-0/results/a.jsonl`);
+    provider.letGo();
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+    expect(provider.direct).toEqual([]);
+    expect([...provider.files.keys()]).toEqual(names.map((name) => `${bucket}/${name}`));
+  });
 });

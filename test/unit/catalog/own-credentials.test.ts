@@ -24,6 +24,7 @@ function provider(...credentials: [string, Partial<Credential>?][]): ProviderSet
     passthrough: null,
     batches: false,
     batchCostMillionths: 1_000_000n,
+    batchBucket: null,
   };
   return { name: 'p', kind: 'anthropic', ...address, credentials: all };
 }

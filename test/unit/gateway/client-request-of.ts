@@ -31,6 +31,7 @@ export function clientRequestOf(
     readBody: async () => Buffer.from(JSON.stringify({ ...BODY, ...members })),
     growBody: () => {},
     parseBody: parseInTurns,
+    asImages: null,
     signal,
     trace: null,
     times: startTimes(),

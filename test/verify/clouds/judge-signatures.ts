@@ -7,9 +7,9 @@ import { faultOf, makeAttempt } from '../../unit/providers/make-attempt.ts';
 import type { Judge } from './open-judge.ts';
 import type { Check } from './run.ts';
 
-const REGION = 'eu-central-1';
+export const REGION = 'eu-central-1';
 const KEYS = { accessKeyId: 'AKIDEXAMPLE12345', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
-const WITH_TOKEN = { ...KEYS, sessionToken: 'IQoJb3JpZ2luX2VjE/+=token==' };
+export const WITH_TOKEN = { ...KEYS, sessionToken: 'IQoJb3JpZ2luX2VjE/+=token==' };
 
 /** Ids that AWS accepts, which its own client must send in the same way. */
 const MODELS = [
@@ -22,7 +22,7 @@ const MODELS = [
 /** Ids that only a mistake of an operator can have: the signature must still be right. */
 const ODD_MODELS = ['modèle.日本 🗼:1', "it's (odd)*! ~.-_", '100%25/..//a b?c=d&e=f#g+h', 'a'.repeat(2_000)];
 
-class AwsSecret extends Secret {
+export class AwsSecret extends Secret {
   override get use(): SecretUse {
     return 'aws';
   }
@@ -87,16 +87,18 @@ export async function judgeSignatures(judge: Judge, check: Check): Promise<void>
   await judgeChanges(judge, check, probe);
 }
 
-async function judgeRequest(
+export async function judgeRequest(
   judge: Judge,
   check: Check,
   name: string,
-  { path, headers, body }: RecordedRequest,
+  { method, path, headers, body }: RecordedRequest,
   keys: object,
+  service = 'bedrock',
 ): Promise<void> {
-  const said = await judge.ask({ ask: 'signature', path, headers, body, keys, region: REGION });
+  const said = await judge.ask({ ask: 'signature', method, path, headers, body, keys, region: REGION, service });
   check(`${name}: signature of ${String(said['canonical_path'])}`, said['is_right'] === true);
-  check(`${name}: hash of the body`, said['is_hashed'] === true);
+  const isStreamed = headers['x-amz-content-sha256'] === 'UNSIGNED-PAYLOAD';
+  check(`${name}: hash of the body`, said['is_hashed'] === true || (isStreamed && method === 'PUT'));
   check(`${name}: session token`, said['has_token'] === true);
   const names = said['names'] as string[];
   check(`${name}: signs ${names.join()}`, names.includes('host') && names.includes('x-amz-date'));

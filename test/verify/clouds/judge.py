@@ -8,7 +8,7 @@ import struct
 import sys
 import zlib
 
-from botocore.auth import SigV4Auth
+from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import Credentials
@@ -28,10 +28,11 @@ def signature_of(question):
     signed = re.search(r"SignedHeaders=([^,]+)", authorization)
     names = signed.group(1).split(";") if signed else []
     credentials = Credentials(keys["accessKeyId"], keys["secretAccessKey"], keys.get("sessionToken"))
-    signer = SigV4Auth(credentials, service.signing_name, question["region"])
+    signing_name = question.get("service", service.signing_name)
+    signer = (S3SigV4Auth if signing_name == "s3" else SigV4Auth)(credentials, signing_name, question["region"])
     body = question["body"].encode()
     request = AWSRequest(
-        method="POST",
+        method=question.get("method", "POST"),
         url="http://" + headers["host"] + question["path"],
         headers={name: headers[name] for name in names},
         data=body,
@@ -115,7 +116,8 @@ def read_of(question):
 
 def faults_of(question):
     """What does not fit the model of the operation: members, types, lengths, patterns, choices."""
-    shape = service.operation_model(question["operation"]).input_shape
+    model = session.get_service_model(question.get("service", SERVICE))
+    shape = model.operation_model(question["operation"]).input_shape
     params = {"modelId": "m", **json.loads(question["body"])}
     faults = []
     walk(shape, params, "", faults)
@@ -123,6 +125,17 @@ def faults_of(question):
     if report.has_errors():
         faults.append(report.generate_report())
     return {"faults": faults}
+
+
+def operation_of(question):
+    """The operation of the service that has this address; null: none."""
+    model = session.get_service_model(question["service"])
+    for name in model.operation_names:
+        http = model.operation_model(name).http
+        pattern = re.sub(r"\{\w+\}", "[^/]+", http["requestUri"].split("?")[0])
+        if http["method"] == question["method"] and re.fullmatch(pattern, question["path"]):
+            return {"operation": name}
+    return {"operation": None}
 
 
 def walk(shape, value, path, faults):
@@ -161,6 +174,7 @@ ANSWERS = {
     "frames": frames_of,
     "read": read_of,
     "faults": faults_of,
+    "operation": operation_of,
 }
 
 print(json.dumps({"botocore": session.user_agent_version}), flush=True)

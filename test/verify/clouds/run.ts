@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { judgeBatches } from './judge-batches.ts';
 import { judgeBodies } from './judge-bodies.ts';
 import { judgeFrames } from './judge-frames.ts';
 import { judgeSignatures } from './judge-signatures.ts';
@@ -37,6 +38,7 @@ async function run(judge: Judge): Promise<void> {
     await judgeSignatures(judge, check);
     await judgeFrames(judge, check);
     await judgeBodies(judge, check);
+    await judgeBatches(judge, check);
   } finally {
     await judge[Symbol.asyncDispose]();
   }

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Killable, killBatch, startBatchUpstream } from '../../money/batch-under-kills.ts';
-import { killProviderBatch } from '../../money/provider-batch-under-kills.ts';
+import { KILLED_AT, killProviderBatch } from '../../money/provider-batch-under-kills.ts';
 import { cannotStartPostgres } from '../../support/start-postgres.ts';
 import { applyEverywhere, type Nodes, type ServiceNode, startNodes } from './start-nodes.ts';
 
@@ -42,5 +42,5 @@ describe.skipIf(cannotStartPostgres)('over three nodes', () => {
     await started.upstream.close();
   });
 
-  test('each request that a provider ran is billed once', () => killProviderBatch(killable));
+  test.each(KILLED_AT)('each request that %s ran is billed once', (kind) => killProviderBatch(killable, kind));
 });

@@ -36,6 +36,7 @@ export function makeTarget(
     passthrough: null,
     batches: false,
     batchCostMillionths: 1_000_000n,
+    batchBucket: null,
     credentials: credential === null ? [] : [credential],
   };
   const endpoint = { name: provider, kind: 'anthropic', baseUrl: '', credential: credential?.secret ?? null };
