@@ -84,10 +84,18 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
           scrubIdentifiers(`the batch has no results: ${said || 'no reason is given'}`),
         );
       }
+      let [lines, named] = [0, 0];
       for (const name of files) {
         const response = await callForBatch(store, batch, urlOf(at, name), { signal });
-        for await (const line of readObjects(response, RESULT_BYTES_MAX)) yield jobs.result(line);
+        for await (const line of readObjects(response, RESULT_BYTES_MAX)) {
+          const result = jobs.result(line);
+          lines++;
+          if (result.id !== '') named++;
+          yield result;
+        }
       }
+      if (lines > 0 && named === 0)
+        throw new ProviderFault('not_found', 'the results of the batch do not name their requests');
     },
     cancel: (batch, id, signal) => jobs.cancel(batch, id, signal),
     discard: clear,

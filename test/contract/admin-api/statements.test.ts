@@ -45,6 +45,7 @@ describe('a statement', () => {
       cache_creation_input_tokens: 10,
       cost: '0.001', // one of the two was refunded since
       written_off: '0',
+      units: {},
     };
     expect((await ask('GET', `${path}/statement?month=2026-11`)).body).toEqual({
       account: account['id'],
