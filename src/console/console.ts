@@ -75,7 +75,7 @@ function sendPage(page: string, security: Readonly<Record<string, string>>, mess
       'cache-control': 'no-store',
       'content-security-policy': contentSecurityPolicy(nonce, messagesAt),
       'cross-origin-opener-policy': 'same-origin',
-      'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=()',
+      'permissions-policy': 'camera=(), microphone=(self), geolocation=(), payment=()',
     },
   });
 }

@@ -114,6 +114,78 @@ test.skipIf(chromium === null)(
   },
 );
 
+/** A WAV file of a second of silence. */
+function silence(): Buffer {
+  const file = Buffer.alloc(44 + 32_000);
+  file.write('RIFF', 'latin1');
+  file.writeUInt32LE(file.length - 8, 4);
+  file.write('WAVEfmt ', 8, 'latin1');
+  for (const [at, value] of [
+    [16, 16],
+    [24, 16_000],
+    [28, 32_000],
+    [40, 32_000],
+  ] as const)
+    file.writeUInt32LE(value, at);
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 2],
+    [34, 16],
+  ] as const)
+    file.writeUInt16LE(value, at);
+  file.write('data', 36, 'latin1');
+  return file;
+}
+
+test.skipIf(chromium === null)(
+  'a model for sound is sent files and recordings, and what it speaks is played',
+  async () => {
+    await using visitor = await ownerAtPlayground('sandbox-voice');
+    const { page } = visitor;
+    // Chromium has no microphone here: a tone takes its place.
+    await page.evaluate(() => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const context = new AudioContext();
+        const target = context.createMediaStreamDestination();
+        const tone = context.createOscillator();
+        tone.connect(target);
+        tone.start();
+        return target.stream;
+      };
+    });
+    await page.locator('input[type="file"][accept*="audio"]').setInputFiles([
+      { name: 'silence.wav', mimeType: 'audio/wav', buffer: silence() },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no sound') },
+    ]);
+    await page.getByText('Sound must be WAV or MP3', { exact: false }).waitFor();
+    await page.getByLabel('Sound 1', { exact: true }).waitFor();
+    const heard = await ask(page, '');
+    await heard.getByText('The sandbox heard 32044 bytes of sound.').waitFor();
+    expect(await heard.getByRole('button', { name: 'Code' }).count()).toBe(0);
+    expect(await page.getByRole('article', { name: 'You' }).getByLabel('Sound').count()).toBe(1);
+
+    await page.getByRole('button', { name: 'Record' }).click();
+    await page.waitForTimeout(300);
+    await page.getByRole('button', { name: 'Stop recording' }).click();
+    const durationOf = async (sound: Locator) => {
+      await sound.waitFor();
+      for (;;) {
+        const seconds = await sound.evaluate((one: HTMLAudioElement) => one.duration || 0);
+        if (seconds > 0) return seconds;
+        await page.waitForTimeout(20);
+      }
+    };
+    expect(await durationOf(page.getByLabel('Sound 1', { exact: true }))).toBeGreaterThan(0.1);
+    await page.getByRole('switch', { name: 'Spoken response' }).click();
+    const spoken = await ask(page, 'Hello');
+    await spoken.getByText('Hello', { exact: true }).waitFor();
+    expect(await durationOf(spoken.getByLabel('Speech'))).toBeCloseTo(5 * 0.06, 2);
+    expect(await page.getByRole('switch', { name: 'Spoken response' }).isChecked()).toBe(true);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
 test.skipIf(chromium === null)('a rejected message shows the error code and can be edited', async () => {
   await using visitor = await ownerAtPlayground('sandbox-error-529');
   const { page } = visitor;

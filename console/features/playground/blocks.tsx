@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'react';
 import { loadPage } from '../../api.ts';
 import { Hint } from '../../parts/page.tsx';
 import type { Answer, Block } from './answer.ts';
+import { dataUrlOf } from './sound.tsx';
 
 /** Loads with the first response. */
 const LaterMarkdown = lazy(async () => ({
@@ -64,7 +65,7 @@ export function BlockView({ block, inputText, isLast, isMarkdown = false }: Bloc
     case 'image':
       return <InlineImage block={block} isLarge={isMarkdown} />;
     case 'sound':
-      return <Sound block={block} />;
+      return <Sound block={block} label={isMarkdown ? 'Speech' : 'Sound'} />;
     default:
       return (
         <Fold label={block.type} isOpen={false}>
@@ -124,16 +125,11 @@ function InlineImage({ block, isLarge }: { block: Block; isLarge: boolean }) {
   );
 }
 
-function Sound({ block }: { block: Block }) {
+function Sound({ block, label }: { block: Block; label: string }) {
   return (
     // biome-ignore lint/a11y/useMediaCaption: its text is the message above
-    <audio controls src={dataUrlOf(block)} aria-label="Speech" style={{ width: '100%' }} />
+    <audio controls src={dataUrlOf(block)} aria-label={label} style={{ width: '100%' }} />
   );
-}
-
-function dataUrlOf(block: Block): string {
-  const { media_type: type, data } = (block['source'] ?? {}) as { media_type?: string; data?: string };
-  return `data:${type};base64,${data}`;
 }
 
 function textOfResult(content: unknown): string {

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { ActionButton } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import type { Block } from './answer.ts';
+import { Sounds } from './sound.tsx';
 
 const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
@@ -13,11 +14,12 @@ const IMAGES_MAX = 10;
 interface Draft {
   text: string;
   images: readonly Block[];
+  sounds: readonly Block[];
   /** Results by the id of the tool call. */
   results: Readonly<Record<string, { text: string; isError: boolean }>>;
 }
 
-export const emptyDraft: Draft = { text: '', images: [], results: {} };
+export const emptyDraft: Draft = { text: '', images: [], sounds: [], results: {} };
 
 interface Call {
   id: string;
@@ -31,7 +33,7 @@ export function contentOf(draft: Draft, calls: readonly Call[]): Block[] {
     return { type: 'tool_result', tool_use_id: id, content: text, ...(isError && { is_error: true }) };
   });
   const text = draft.text.trim() === '' ? [] : [{ type: 'text', text: draft.text }];
-  return [...results, ...draft.images, ...text];
+  return [...results, ...draft.images, ...draft.sounds, ...text];
 }
 
 /** Converts a user turn back to a draft. */
@@ -46,6 +48,7 @@ export function draftOf(content: readonly Block[]): Draft {
   return {
     text: texts.join('\n'),
     images: content.filter(({ type }) => type === 'image'),
+    sounds: content.filter(({ type }) => type === 'sound'),
     results: Object.fromEntries(results),
   };
 }
@@ -87,6 +90,7 @@ export function Composer(props: ComposerProps) {
           onChange={({ currentTarget }) => onChange({ ...draft, text: currentTarget.value })}
         />
         <Images draft={draft} onChange={onChange} />
+        <Sounds sounds={draft.sounds} onChange={(sounds) => onChange({ ...draft, sounds })} />
         <Group justify="space-between" gap="xs">
           <Group gap="xs">
             <ImageButton draft={draft} onChange={onChange} />

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { loadPage } from '../../api.ts';
 import { type Answer, type Block, emptyAnswer } from './answer.ts';
 import type { MediaUse } from './media-models.ts';
-import { bodyOf, type PlaygroundSettings, type Turn } from './request.ts';
+import { bodyOf, hasSound, type PlaygroundSettings, type Turn } from './request.ts';
 import { MessageRejected, sendMessage } from './send-message.ts';
 
 export interface Conversation {
@@ -22,11 +22,12 @@ export interface Conversation {
   startOver: () => void;
 }
 
-/** `use`: of a model that does not answer messages; null: it does. */
+/** `use`: of a model that does not answer messages; null: it does. `isSpoken`: the response is to be sound. */
 export function useConversation(
   baseUrl: string,
   settings: PlaygroundSettings,
   use: MediaUse | null = null,
+  isSpoken = false,
 ): Conversation {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [running, setRunning] = useState<Answer | null>(null);
@@ -40,14 +41,18 @@ export function useConversation(
     const controller = new AbortController();
     stopping.current = controller;
     const body = bodyOf(settings, sent);
+    const isOfSound = use === null && (isSpoken || sent.some(hasSound));
     setTurns(sent);
     setFailure(null);
     setRunning(emptyAnswer);
     try {
       const { signal } = controller;
       const content = sent.findLast((turn) => turn.role === 'user')?.content ?? [];
-      const result =
-        use === null
+      const result = isOfSound
+        ? await (await loadPage(() => import('./send-sound.ts'))).sendSound({
+            ...{ baseUrl, key, settings, turns: sent, isSpoken, signal },
+          })
+        : use === null
           ? await sendMessage({ baseUrl, key, body, signal, onAnswer: setRunning })
           : await (await loadPage(() => import('./send-media.ts'))).sendMedia({
               ...{ baseUrl, key, use, model: settings.model, content, signal },

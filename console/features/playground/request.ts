@@ -53,6 +53,11 @@ export interface AnswerTurn {
 
 export type Turn = UserTurn | AnswerTurn;
 
+/** Whether the user has sent sound in the turn. */
+export function hasSound(turn: Turn): boolean {
+  return turn.role === 'user' && turn.content.some(({ type }) => type === 'sound');
+}
+
 /** Omits invalid tools; the page does not send them. */
 export function bodyOf(settings: PlaygroundSettings, turns: readonly Turn[]): Record<string, unknown> {
   const { tools } = readTools(settings.tools);

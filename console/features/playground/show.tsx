@@ -17,12 +17,13 @@ import { Composer, contentOf, draftOf, emptyDraft } from './composer.tsx';
 import { type Conversation, useConversation } from './conversation.ts';
 import { KeyLine, KeyNeeded, KeyPanel } from './key.tsx';
 import { type KeySource, useKeySource, usePlaygroundKey, useTabState } from './key-source.ts';
-import { type MediaUse, useMediaModels } from './media-models.ts';
+import { type MediaUse, useMediaModels, useSoundOf } from './media-models.ts';
 import { ModelSelect } from './model-select.tsx';
 import { useModelsOfKey } from './models-of-key.ts';
-import { bodyOf, defaultSettings, type PlaygroundSettings, readTools } from './request.ts';
+import { bodyOf, defaultSettings, hasSound, type PlaygroundSettings, readTools } from './request.ts';
 import type { MessageRejected } from './send-message.ts';
 import { Parameters } from './settings.tsx';
+import { SoundButtons } from './sound.tsx';
 import { CodeButton, failureAdvice, RejectionAlert, RunningAnswer, TurnView } from './turn.tsx';
 
 const PROMPTS_MAX = 20;
@@ -99,8 +100,16 @@ interface TalkProps {
 
 function Talk({ settings, secondModel, models, found, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
   const baseUrl = useBaseUrl();
-  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null);
-  const second = useConversation(baseUrl, { ...settings, model: secondModel }, media.get(secondModel) ?? null);
+  const [isSpoken, setSpoken] = useState(false);
+  const sound = useSoundOf(settings.model);
+  const secondSound = useSoundOf(secondModel);
+  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null, isSpoken && sound.speaks);
+  const second = useConversation(
+    baseUrl,
+    { ...settings, model: secondModel },
+    media.get(secondModel) ?? null,
+    isSpoken && secondSound.speaks,
+  );
   const talks = secondModel === '' ? [first] : [first, second];
   const [prompts, setPrompts] = useTabState<readonly string[]>('playground-prompts', []);
   const [draft, setDraft] = useState(emptyDraft);
@@ -157,7 +166,16 @@ function Talk({ settings, secondModel, models, found, media, onModel, onSecondMo
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            {!media.has(settings.model) && <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />}
+            <SoundButtons
+              use={sound}
+              sounds={draft.sounds}
+              onChange={(sounds) => setDraft({ ...draft, sounds })}
+              isSpoken={isSpoken}
+              onSpoken={setSpoken}
+            />
+            {!media.has(settings.model) && !(isSpoken && sound.speaks) && !sent.some(hasSound) && (
+              <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />
+            )}
           </Composer>
         </Stack>
       </Box>

@@ -122,7 +122,7 @@ function AnswerFoot({ turn }: { turn: AnswerTurn }) {
         {facts.join(' · ')}
         <Cost requestId={turn.requestId} />
       </Hint>
-      {!turn.answer.blocks.some(isMedia) && <CodeButton body={turn.body} size="compact-xs" />}
+      {!turn.answer.blocks.some(isMedia) && !saysSound(turn.body) && <CodeButton body={turn.body} size="compact-xs" />}
     </Group>
   );
 }
@@ -130,6 +130,11 @@ function AnswerFoot({ turn }: { turn: AnswerTurn }) {
 /** The code of a request is that of messages. */
 function isMedia({ type }: Block): boolean {
   return type === 'image' || type === 'sound';
+}
+
+function saysSound({ messages }: AnswerTurn['body']): boolean {
+  const contents = (messages as { content: string | readonly Block[] }[]).map(({ content }) => content);
+  return contents.some((content) => typeof content !== 'string' && content.some(({ type }) => type === 'sound'));
 }
 
 type Counted = Pick<UsageShape, 'cost' | keyof TokenCounts>;
