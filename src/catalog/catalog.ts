@@ -57,6 +57,7 @@ export {
   ratesWithoutMultiplier,
   tierOfRates,
   UNBILLED_RATES,
+  unitCostsOf,
   type WorstCase,
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';

@@ -306,6 +306,7 @@ export const bounds = {
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
+  unitTotalsRowsMax: 500_000, // totals of units in one report: it does not show units if there are more
   topReadMsMax: 400, // days whose totals were not read by then are not counted by top usage
   topRowsLeast: 200_000, // that it counts in any case
   marginGroupsMax: 50_000,
