@@ -101,6 +101,7 @@ const released: Readonly<Record<number, string>> = {
   36: '9d20d1a533fd7012',
   37: '07144595b57d35f4',
   38: '7cbb465c2a9d4da1',
+  39: 'e2c470e82b1bec2f',
 };
 
 test('a migration never changes', () => {

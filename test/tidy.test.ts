@@ -99,7 +99,7 @@ const mayImport: Record<string, readonly string[]> = {
     'exports',
     'batches',
   ],
-  exports: [...ground, 'audit', 'secrets', 'events', 'accounts', 'catalog', 'ledger', 'reports', 'delivery'],
+  exports: [...ground, 'audit', 'secrets', 'wire', 'events', 'accounts', 'catalog', 'ledger', 'reports', 'delivery'],
   'sign-in': [...ground, 'http'],
   auth: [...ground, 'sign-in', 'storage'],
   commands: [...ground, 'wire', 'catalog', 'ledger', 'reports'],

@@ -9,6 +9,7 @@ import { useGet } from '../queries.ts';
 import { rangeQuery, type Step } from '../range.ts';
 import { formatStep } from '../times.ts';
 import { splitTokens, tokenKinds } from '../tokens.ts';
+import { unitsText } from '../units.ts';
 import { TextLink } from './link.tsx';
 import { Money } from './money.tsx';
 import { FailureNotice, Hint, Loading, Section } from './page.tsx';
@@ -24,21 +25,28 @@ interface UseOverTimeProps {
 export function UseOverTime({ of }: UseOverTimeProps) {
   const range = useRange();
   const { step } = range;
-  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...of, ...rangeQuery(range), step } });
+  const query = { ...of, ...rangeQuery(range) };
+  const { data, error, refetch } = useGet('/usage/timeline', { query: { ...query, step } });
+  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 } });
+  const units = unitsText(totals.data?.total.units ?? null);
   return (
     <Section title="Usage" text={useRangeText()} aside={<RangeFilter />}>
       <FailureNotice failure={error} onRetry={() => void refetch()} />
-      {data === undefined ? error === null && <Loading rowCount={4} /> : <Charts of={of} timeline={data} />}
+      {data === undefined ? (
+        error === null && <Loading rowCount={4} />
+      ) : (
+        <Charts of={of} timeline={data} units={units === '' ? '' : ` · ${units}`} />
+      )}
     </Section>
   );
 }
 
-function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineShape }) {
+function Charts({ of, timeline, units }: UseOverTimeProps & { timeline: UsageTimelineShape; units: string }) {
   const messages = timeline.data.reduce((sum, bucket) => sum + bucket.messages, 0);
   const cost = sumOf(timeline.data.map((bucket) => bucket.cost));
   const refused = timeline.data.reduce((sum, bucket) => sum + (bucket.refused ?? 0), 0);
   const isCounted = timeline.data.some((bucket) => bucket.refused !== null);
-  const rejected = refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`;
+  const further = `${refused === 0 ? '' : ` · ${countOf(refused, 'rejected request')}`}${units}`;
   const requests = countOf(messages, 'request');
   const summary = `${requests}, ${formatMoney(cost)}`;
   const zone = useZone();
@@ -50,7 +58,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
       <Group justify="space-between">
         <Text size="sm">
           {requests}, <Money usd={cost} />
-          {rejected}
+          {further}
         </Text>
         <Text size="sm">
           <TextLink to="/usage" search={of}>
@@ -67,7 +75,7 @@ function Charts({ of, timeline }: UseOverTimeProps & { timeline: UsageTimelineSh
             isOfCounts
             onPick={pick}
             heightPx={200}
-            summary={`${requests}${rejected}`}
+            summary={`${requests}${further}`}
             format={formatCount}
             points={points}
             series={requestSeries({ failed: 0, refused: isCounted ? refused : null })}

@@ -7,6 +7,7 @@ import { nearestNumber } from '../base/checked-number.ts';
 import { formatDecimal } from '../base/money.ts';
 import {
   authTypesOfKind,
+  batchNeedsOfKind,
   type Catalog,
   comparePrices,
   defaultBaseUrl,
@@ -496,6 +497,10 @@ export const catalogSchema = z
           kind: z.string(),
           base_url: z.string().nullable(),
           needs: z.array(z.enum(['region', 'project'])).describe('Further members that the kind requires.'),
+          batches: z
+            .array(z.enum(['batch_bucket', 'batch_role']))
+            .nullable()
+            .describe('Further members that batches of the kind require; null: it has no batches.'),
           auth_types: z
             .array(
               z.object({
@@ -555,6 +560,7 @@ export const catalogRoutes: AdminRoute[] = [
         kind,
         base_url: defaultBaseUrl(kind),
         needs: membersOfKind(kind),
+        batches: batchNeedsOfKind(kind),
         auth_types: authTypesOfKind(kind).map(({ type, needsSecret, members }) => ({
           type,
           needs_secret: needsSecret,

@@ -45,7 +45,9 @@ export type ValueOf<Schema> = Schema extends { readonly [form]: [infer Value, st
         ? readonly ValueOf<Of>[]
         : Schema extends z.ZodObject<infer Shape>
           ? MembersOf<Shape>
-          : z.output<Schema>;
+          : Schema extends z.ZodRecord<infer Names, infer Of>
+            ? Readonly<Partial<Record<z.output<Names>, ValueOf<Of>>>>
+            : z.output<Schema>;
 
 /** Makes the JSON of values by this schema. */
 export function encoderOf<Schema extends z.ZodObject>(schema: Schema): (value: ValueOf<Schema>) => z.output<Schema> {
@@ -75,6 +77,12 @@ function formOf(schema: z.ZodType): Form {
   if (known !== undefined) return known;
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return formOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodObject) return { encode: membersEncoder(schema), suffix: '' };
+  if (schema instanceof z.ZodRecord) {
+    const { encode } = formOf(schema.valueType as z.ZodType);
+    const encodeMembers: Encode = (members) =>
+      Object.fromEntries(Object.entries(members as object).map(([name, value]) => [name, encode(value)]));
+    return { encode: encode === asItIs ? asItIs : encodeMembers, suffix: '' };
+  }
   if (!(schema instanceof z.ZodArray)) return { encode: asItIs, suffix: '' };
   const { encode } = formOf(schema.element as z.ZodType);
   const encodeEach: Encode = (values) => (values as readonly unknown[]).map((value) => encode(value));

@@ -15,9 +15,11 @@ import {
   type TopQuestion,
   timelineSteps,
   totalsGroupings,
+  type UnitUses,
   type UsageBucket,
   type UsageTotal,
 } from '../reports/reports.ts';
+import { UNITS } from '../wire/wire.ts';
 import { askedAccount } from './accounts.ts';
 import { invalidMember } from './admin-app.ts';
 import { accountOf, everyone, makerOf, type Principal, seesProviderCost } from './dependencies.ts';
@@ -38,7 +40,18 @@ const counted = {
   written_off: amountShown,
 };
 
-export const used = { messages: z.int(), ...counted };
+const unitUseSchema = z.object({ quantity: z.int(), cost: amountShown.describe('Their part of `cost`.') });
+
+export const used = {
+  messages: z.int(),
+  ...counted,
+  units: z
+    .partialRecord(z.enum(UNITS), unitUseSchema)
+    .nullable()
+    .describe(
+      'Units besides tokens of text; empty without any. Messages from before version 39 of the database are not counted. null if there are too many totals of units to add up.',
+    ),
+};
 
 const marginShown = {
   provider_cost: amountShown
@@ -308,8 +321,17 @@ export function totalOf(total: UsageTotal, principal: Principal): ValueOf<typeof
 
 /** Values for `used`. */
 export function usedOf(total: UsageTotal) {
-  const { cacheReadTokens: cacheReadInputTokens, cacheWriteTokens: cacheCreationInputTokens } = total;
-  return { ...total, cacheReadInputTokens, cacheCreationInputTokens };
+  const { cacheReadTokens: cacheReadInputTokens, cacheWriteTokens: cacheCreationInputTokens, units } = total;
+  return { ...total, cacheReadInputTokens, cacheCreationInputTokens, units: units && unitsUsed(units) };
+}
+
+/** A correction to another model leaves a total of zero. */
+function unitsUsed(units: NonNullable<UnitUses>) {
+  const used = UNITS.flatMap((unit) => {
+    const { [unit]: use } = units;
+    return use === undefined || (use.quantity === 0 && use.cost === 0n) ? [] : [[unit, use] as const];
+  });
+  return Object.fromEntries(used);
 }
 
 /** The figures of a total, with the margin for those who see provider costs. */

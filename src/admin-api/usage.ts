@@ -115,6 +115,11 @@ export const usageSchema = z
     units: z
       .partialRecord(z.enum(UNITS), countShown)
       .describe('Units that it used besides tokens of text; empty for most messages.'),
+    unit_costs: z
+      .partialRecord(z.enum(UNITS), amountShown)
+      .describe(
+        'The parts of `cost` that the units have. Empty for messages from before version 39 of the database, whose units no total counts.',
+      ),
     image: z.string().nullable().describe('Size and quality of the images; null: not stated, or none.'),
     usage_source: z.enum(['reported', 'estimated', 'none']),
     service_tier: z.enum(SERVICE_TIERS).nullable().describe('The tier that was billed; null if nothing was.'),
@@ -252,6 +257,7 @@ function usageJson(record: StoredUsageRecord, call: Call): z.infer<typeof usageS
     ...record,
     endpoint: record.endpoint ?? 'messages',
     units: record.units?.counts ?? {},
+    unitCosts: record.unitCosts ?? {},
     image: record.units?.image ?? null,
     rates: hidesMultiplier(call) ? ratesWithoutMultiplier(record.rates) : record.rates,
     cacheReadInputTokens: record.cacheReadTokens,

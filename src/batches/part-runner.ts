@@ -341,7 +341,9 @@ export class PartRunner {
     try {
       for await (const { id, answer } of results) {
         const position = this.#positionOf(id);
-        if (answer === null || position === null || !places.delete(position)) continue; // the first one counts
+        if (answer === null || position === null) continue;
+        if (this.#context.isOver() && isFailure(answer)) continue; // or it would be sent again
+        if (!places.delete(position)) continue; // the first one counts
         const at = Math.floor(position / PLACES_PER_FILE);
         const file = files.get(at) ?? (await this.#parts.spool.create(this.#context.batch().companyId));
         files.set(at, file);
@@ -402,6 +404,11 @@ function nameOf({ id }: Batch): string {
 
 function ignoreFault(thrown: unknown): void {
   if (!(thrown instanceof ProviderFault)) throw thrown;
+}
+
+/** Whether the provider failed at the request, which then costs nothing. */
+function isFailure({ status }: Answer): boolean {
+  return status >= 500 || status === 429;
 }
 
 async function readAnswers(file: SpooledFile | undefined): Promise<Map<number, Answer>> {

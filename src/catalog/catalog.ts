@@ -57,6 +57,7 @@ export {
   ratesWithoutMultiplier,
   tierOfRates,
   UNBILLED_RATES,
+  unitCostsOf,
   type WorstCase,
 } from './price.ts';
 export { laterPrices } from './price-changes.ts';
@@ -71,6 +72,7 @@ export {
 export { type ProviderPreset, providerPresets } from './provider-presets.ts';
 export {
   authTypesOfKind,
+  batchNeedsOfKind,
   defaultBaseUrl,
   findPrivateAddress,
   findPrivateProviders,

@@ -5,12 +5,14 @@ import { exactNumber, isWholeNumber } from '../base/checked-number.ts';
 import { formatDecimal, type Nano, parseDecimal } from '../base/money.ts';
 import { bounds } from '../config/config.ts';
 import {
+  divideCost,
   promptTokens,
   SERVICE_TIERS,
   type ServiceTier,
   type TokenCounts,
   UNITS,
   type Unit,
+  type UnitCounts,
   type Units,
   unitEntries,
 } from '../wire/wire.ts';
@@ -479,36 +481,64 @@ const PARTS: readonly [part: PricePart['part'], count: Exclude<keyof TokenCounts
 /** `rates` are as written by rateRecord, or those of multipliedRates. null if a rate for a used part is missing. The sum before rounding is exact. */
 export function explainPrice(rates: Readonly<Record<string, string>>, counts: TokenCounts) {
   const multiplier = readDecimal(rates, 'multiplier', MULTIPLIER_DIGITS);
-  if (multiplier === null) return null;
-  const parts: PricePart[] = [];
-  let sum = 0n;
+  const parts = multiplier === null ? null : exactParts(rates, counts);
+  if (multiplier === null || parts === null) return null;
+  const units = wholeUnits(sumOf(parts) * multiplier);
+  return {
+    parts: parts.map(({ part, count, rate, amount }): PricePart => {
+      const text = formatDecimal(rate, RECORDED_DIGITS);
+      return { part, count, rate: text, amount: formatDecimal(wholeUnits(amount), AMOUNT_DIGITS) };
+    }),
+    multiplier: formatDecimal(multiplier, MULTIPLIER_DIGITS),
+    beforeRounding: formatDecimal(units, AMOUNT_DIGITS + MULTIPLIER_DIGITS),
+    afterRounding: roundUp(units / MILLION + (units % MILLION === 0n ? 0n : 1n)),
+  };
+}
+
+/** The parts of a cost that units have, in whole nanodollars: by the exact amounts at the rates. Undefined without units. */
+export function unitCostsOf(
+  cost: Nano,
+  rates: Readonly<Record<string, string>>,
+  counts: TokenCounts,
+): UnitCounts | undefined {
+  const units = counts.units === undefined ? [] : unitEntries(counts.units);
+  if (units.length === 0) return undefined;
+  const parts = exactParts(rates, counts) ?? [];
+  const amountOf = (unit: Unit) => parts.find(({ part }) => part === unit)?.amount ?? 0n;
+  return divideCost(
+    cost,
+    units.map(([unit]) => [unit, amountOf(unit)]),
+    sumOf(parts),
+  );
+}
+
+/** The rate in units of its recorded digits, and the amount before the multiplier in parts of PARTS_PER_UNIT. */
+interface ExactPart extends Pick<PricePart, 'part' | 'count'> {
+  rate: bigint;
+  amount: bigint;
+}
+
+function sumOf(parts: readonly ExactPart[]): bigint {
+  return parts.reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+/** null if a rate for a used part is missing. A unit without a price costs nothing. */
+function exactParts(rates: Readonly<Record<string, string>>, counts: TokenCounts): ExactPart[] | null {
+  const parts: ExactPart[] = [];
   for (const [part, counted, rated] of PARTS) {
     const count = counts[counted];
     if (count === 0) continue;
     const rate = readDecimal(rates, rated, RECORDED_DIGITS);
     if (rate === null) return null;
-    const amount = BigInt(count) * rate * (part === 'web_search' ? SEARCHES_TO_MILLION : 1n);
-    const text = formatDecimal(rate, RECORDED_DIGITS);
-    parts.push({ part, count, rate: text, amount: formatDecimal(amount, AMOUNT_DIGITS) });
-    sum += amount;
+    const perMillion = rate * (part === 'web_search' ? SEARCHES_TO_MILLION : 1n);
+    parts.push({ part, count, rate, amount: BigInt(count) * perMillion * PARTS_PER_UNIT });
   }
-  sum *= PARTS_PER_UNIT;
   for (const [unit, count] of counts.units === undefined ? [] : unitEntries(counts.units)) {
     const name = recordedRateName(unit, rates);
     const rate = name === null ? null : readDecimal(rates, name, RECORDED_DIGITS);
-    if (rate === null) continue; // a unit without a price costs nothing
-    const amount = partsOf(unit, count, rate);
-    const text = formatDecimal(rate, RECORDED_DIGITS);
-    parts.push({ part: unit, count, rate: text, amount: formatDecimal(wholeUnits(amount), AMOUNT_DIGITS) });
-    sum += amount;
+    if (rate !== null) parts.push({ part: unit, count, rate, amount: partsOf(unit, count, rate) });
   }
-  const units = wholeUnits(sum * multiplier);
-  return {
-    parts,
-    multiplier: formatDecimal(multiplier, MULTIPLIER_DIGITS),
-    beforeRounding: formatDecimal(units, AMOUNT_DIGITS + MULTIPLIER_DIGITS),
-    afterRounding: roundUp(units / MILLION + (units % MILLION === 0n ? 0n : 1n)),
-  };
+  return parts;
 }
 
 /** Parts, rounded up: seconds alone have amounts that no decimal is equal to. */

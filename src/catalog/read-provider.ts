@@ -111,6 +111,17 @@ const HAVING_BATCHES: readonly string[] = [
   'gemini',
   ...BUCKET_SCHEMES.keys(),
 ];
+
+/** The members that batches of a kind need; null: it has none. */
+export function batchNeedsOfKind(kind: string): ('batch_bucket' | 'batch_role')[] | null {
+  if (!HAVING_BATCHES.includes(kind)) return null;
+  return [
+    ...(BUCKET_SCHEMES.has(kind) ? ['batch_bucket' as const] : []),
+    ...(WITH_ROLE.includes(kind) ? ['batch_role' as const] : []),
+  ];
+}
+
+const WITH_ROLE: readonly string[] = ['bedrock'];
 const VENDOR_ADDRESSES: readonly string[] = [
   'https://api.anthropic.com',
   'https://generativelanguage.googleapis.com',
@@ -263,7 +274,7 @@ function findBatchMisfits(
     ['batches', HAVING_BATCHES, false],
     ['batch_cost', HAVING_BATCHES, false],
     ['batch_bucket', [...BUCKET_SCHEMES.keys()], isBatched],
-    ['batch_role', ['bedrock'], isBatched],
+    ['batch_role', WITH_ROLE, isBatched],
     ['batch_storage_url', [...BUCKET_SCHEMES.keys()], false],
   ];
   for (const [name, kinds, isNeeded] of kindsOf) {

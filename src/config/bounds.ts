@@ -72,6 +72,8 @@ export const bounds = {
   bucketCharactersMax: 512,
   batchAnswersOpenMax: 16, // answers of a provider's batch being billed or stored at once
   batchPartPollMsMax: 60_000,
+  batchCallMsMax: 5 * 60 * 1000, // of a provider about its batches
+  batchTransferMsMax: 60 * 60 * 1000, // the same, with the requests or the results of a batch
   batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached
   batchRowsAtOnce: 1_000,
   batchResultsAtOnce: 50, // in memory when files are made of them
@@ -304,6 +306,7 @@ export const bounds = {
   totalsStretchMs: 24, // without a pause
   totalsRestMs: 5, // longer than a commit of the ledger
   totalsRowsMax: 2_000_000, // in one report
+  unitTotalsRowsMax: 500_000, // totals of units in one report: it does not show units if there are more
   topReadMsMax: 400, // days whose totals were not read by then are not counted by top usage
   topRowsLeast: 200_000, // that it counts in any case
   marginGroupsMax: 50_000,

@@ -4,6 +4,7 @@
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
+import { UNITS, type Unit, unitEntries } from '../wire/wire.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import { isByAccount, type Member, memberColumns, memberOf, valuesOf } from './dimensions.ts';
 import type { ExportQuestion, Reading } from './export-question.ts';
@@ -27,6 +28,7 @@ interface CostRow {
   corrected: bigint;
   providerCost: bigint;
   costedMessages: number;
+  units: Partial<Record<Unit, number>>;
 }
 
 /** By the texts of their values. */
@@ -45,6 +47,7 @@ const sumColumns: readonly AnyColumn[] = [
   sum('written_off', (row) => row.writtenOff),
   sum('refunded', (row) => row.refunded),
   sum('corrected', (row) => row.corrected),
+  ...UNITS.map((unit) => whole(unit, ({ units }) => units[unit] ?? 0)),
 ];
 
 const providerColumns: readonly AnyColumn[] = [
@@ -102,6 +105,8 @@ function addRecord(row: CostRow, record: NonNullable<Charge['record']>): void {
   row.outputTokens += record.outputTokens;
   row.cacheReadTokens += record.cacheReadTokens;
   row.cacheWriteTokens += record.cacheWrite5mTokens + record.cacheWrite1hTokens;
+  if (record.units !== undefined && record.unitCosts !== undefined)
+    for (const [unit, count] of unitEntries(record.units)) row.units[unit] = (row.units[unit] ?? 0) + count;
   if (record.providerCost === null) return;
   row.providerCost += BigInt(record.providerCost);
   row.costedMessages++;
@@ -110,7 +115,7 @@ function addRecord(row: CostRow, record: NonNullable<Charge['record']>): void {
 function emptyRow(values: CostRow['values']): CostRow {
   const counts = { messages: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const amounts = { balancePaid: 0n, planPaid: 0n, writtenOff: 0n, refunded: 0n, corrected: 0n, providerCost: 0n };
-  return { values, members: [], ...counts, ...amounts, costedMessages: 0 };
+  return { values, members: [], ...counts, ...amounts, costedMessages: 0, units: {} };
 }
 
 /** In the order of the values, so that the same data gives the same file. */

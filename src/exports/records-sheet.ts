@@ -1,6 +1,7 @@
 // The file with a row for each message, newest first within its account.
 
 import { formatId } from '../base/ids.ts';
+import { UNITS } from '../wire/wire.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames } from './names.ts';
@@ -50,6 +51,8 @@ const columns: readonly AnyColumn[] = [
   amount('balance_paid', ({ balancePaid }) => balancePaid),
   amount('plan_paid', ({ planPaid }) => planPaid),
   amount('written_off', ({ writtenOff }) => writtenOff),
+  text('endpoint', ({ record }) => record.endpoint ?? 'messages'),
+  ...UNITS.map((unit) => whole(unit, ({ record }) => record.units?.counts[unit] ?? 0)),
 ];
 
 const providerColumns: readonly AnyColumn[] = [

@@ -10,6 +10,7 @@ import {
   type Route,
   rateRecord,
   UNBILLED_RATES,
+  unitCostsOf,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import { storableMessage, type TurnpikeError } from '../errors.ts';
@@ -71,6 +72,9 @@ export function makeRecord(
   const tierAsked = plan.firstCase.tier;
   const rated = [model.price, counts, group.multiplierMillionths, tierServed(offer, tierAsked, usage.tier)] as const;
   const { startedMs, admittedMs } = clientRequest.times;
+  const cost = source === 'none' || isUnbilled ? 0 : priceMessage(...rated);
+  const rates = source === 'none' ? {} : isUnbilled ? UNBILLED_RATES : rateRecord(...rated);
+  const unitCosts = unitCostsOf(cost, rates, counts);
   return {
     requestId: clientRequest.requestId,
     atMs: 0,
@@ -93,11 +97,11 @@ export function makeRecord(
     cacheWrite1hTokens: counts.cacheWrite1h,
     webSearches: counts.webSearches,
     usageSource: source,
-    cost: source === 'none' || isUnbilled ? 0 : priceMessage(...rated),
+    cost,
     writtenOff: 0,
     planPaid: 0,
     providerCost: isUnbilled ? 0 : costInBatch(costOf(route, tierAsked, usage), admitted, attempt),
-    rates: source === 'none' ? {} : isUnbilled ? UNBILLED_RATES : rateRecord(...rated),
+    rates,
     attempts,
     error: error && { code: error.code, message: storableMessage(error).slice(0, bounds.recordedErrorCharactersMax) },
     admittedMs: admittedMs === null ? null : Math.round(admittedMs - startedMs),
@@ -110,6 +114,7 @@ export function makeRecord(
     tagSet,
     ...(model.serves !== 'messages' && { endpoint: model.serves }),
     ...(counts.units !== undefined && { units: counts.units }),
+    ...(unitCosts !== undefined && { unitCosts }),
   };
 }
 

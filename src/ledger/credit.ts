@@ -30,7 +30,7 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
-import { assertAmount } from './usage-record.ts';
+import { assertAmount, atCost } from './usage-record.ts';
 
 const SOURCES = {
   payment: systemAccounts.payments,
@@ -306,7 +306,7 @@ export function refund(rows: Rows, { requestId, amount: asked, note }: Refund): 
   const walletPart = amount + charge.planPaid;
   const balance = balanceBefore + walletPart;
   if (!Number.isSafeInteger(balance + creditLine)) return { answer: { ok: false, reason: 'beyond_maximum' } };
-  const record = { ...before, cost: before.cost - amount, planPaid: before.planPaid + charge.planPaid };
+  const record = { ...atCost(before, before.cost - amount), planPaid: before.planPaid + charge.planPaid };
   const after: Ending = { record, endedBy: endedByOf(ending) };
   return {
     answer: { ok: true, kind: 'refunded', amount, balance },

@@ -1,11 +1,14 @@
 // Additions to the daily totals of usage that a batch writes.
 
 import { DAY_MS } from '../base/clock.ts';
+import { type UnitCounts, unitEntries } from '../wire/wire.ts';
 import type { UsageRecord } from './operation.ts';
-import type { DailyTotal } from './rows.ts';
+import type { DailyTotal, TotalName, UnitTotal } from './rows.ts';
 
 export class DailyTotals {
   readonly byName = new Map<string, DailyTotal>();
+  /** One for each unit of a record: few records have any. */
+  readonly units: UnitTotal[] = [];
 
   count(record: UsageRecord, sign: 1 | -1): void {
     const identity = identityOf(record);
@@ -31,6 +34,12 @@ export class DailyTotals {
       costedMessages: isCosted ? sign : 0,
       costedRevenue: isCosted ? sign * (record.cost - record.writtenOff) : 0,
     });
+    if (record.unitCosts !== undefined) this.#countUnits(record.unitCosts, record, identity, sign);
+  }
+
+  #countUnits(costs: UnitCounts, { units }: UsageRecord, identity: Identity, sign: 1 | -1): void {
+    for (const [unit, quantity] of units === undefined ? [] : unitEntries(units))
+      this.units.push({ ...identity, unit, quantity: sign * quantity, cost: sign * (costs[unit] ?? 0) });
   }
 
   /** Takes `more` over. */
@@ -61,7 +70,7 @@ export class DailyTotals {
   }
 }
 
-type Identity = Pick<DailyTotal, 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tagSet'>;
+type Identity = Pick<DailyTotal, TotalName>;
 
 /** The total that counts a record. Before version 20, they distinguished days, accounts, keys and models only; groups since version 26. */
 export function identityOf(record: UsageRecord): Identity {

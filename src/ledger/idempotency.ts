@@ -20,6 +20,7 @@ import {
   type Rows,
   systemAccounts,
 } from './rows.ts';
+import { atCost } from './usage-record.ts';
 
 /** The payers after the charges of failed attempts were reversed, and the rows to write. */
 export interface Reversed extends Required<Pick<Effect, 'entries' | 'corrections'>> {
@@ -88,7 +89,7 @@ export function answerIdempotencyRecord(rows: Rows, hold: HoldRow, payers: Payer
     if (paid > 0) changed.putAccount({ ...payingAccount(after), reversals: spent(reversals, paid, 0) });
     entries.push(...reversalEntries(before, rows.nowMs));
     corrections.push({
-      ending: { record: { ...before, cost: 0, writtenOff: 0, planPaid: 0 }, endedBy: 'forgiven' },
+      ending: { record: { ...atCost(before, 0), writtenOff: 0, planPaid: 0 }, endedBy: 'forgiven' },
       before,
     });
   }

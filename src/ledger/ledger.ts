@@ -94,6 +94,8 @@ export {
   type Rows,
   type SpendingMeter,
   systemAccounts,
+  type TotalName,
+  type UnitTotal,
 } from './rows.ts';
 export type {
   AccountMeters,

@@ -3,7 +3,7 @@
 
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
-import type { OtherUse, Units } from '../wire/wire.ts';
+import type { OtherUse, UnitCounts, Units } from '../wire/wire.ts';
 
 export interface RateLimits {
   requestsPerMinute: number | null;
@@ -128,6 +128,8 @@ export interface UsageRecord extends Attribution {
   /** The use that a request for anything but a message asked for, and the units that it used. Absent: a message, or none. */
   endpoint?: OtherUse;
   units?: Units;
+  /** The parts of `cost` that the units have. Absent without units, and in records of before version 39: no total counts these. */
+  unitCosts?: UnitCounts;
   /** In records of before version 26: the daily totals count it without its group. */
   totalsLackGroup?: true;
 }

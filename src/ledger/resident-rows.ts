@@ -68,6 +68,7 @@ class Unwritten {
       endings: [...this.endings.values()],
       corrections: [...this.corrections.values()],
       totals: this.totals.byName,
+      unitTotals: this.totals.units,
       months: this.months,
       coCommitted: this.coCommitted,
       isEmpty: this.isEmpty,

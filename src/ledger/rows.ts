@@ -3,6 +3,7 @@
 import type { Period } from '../base/clock.ts';
 import type { Nano } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
+import type { Unit } from '../wire/wire.ts';
 import type {
   Answer,
   CompanyTerms,
@@ -253,6 +254,16 @@ export interface DailyTotal {
   costedRevenue: Nano;
 }
 
+/** The units that the messages of a daily total used, and their part of its cost. */
+export interface UnitTotal extends Pick<DailyTotal, TotalName> {
+  unit: Unit;
+  quantity: number;
+  cost: Nano;
+}
+
+/** The names that identify a daily total. */
+export type TotalName = 'dayMs' | 'account' | 'key' | 'model' | 'provider' | 'group' | 'person' | 'tagSet';
+
 /** The stored rows as a batch sees them. Everything that the bundles name has been loaded. */
 export interface Rows {
   nowMs: number;
@@ -315,6 +326,7 @@ export interface Changes {
   endings: readonly Ending[];
   corrections: readonly Ending[];
   totals: ReadonlyMap<string, DailyTotal>;
+  unitTotals: readonly UnitTotal[];
   months: readonly MonthChange[];
   coCommitted: readonly unknown[];
   isEmpty: boolean;

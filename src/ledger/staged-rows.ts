@@ -131,6 +131,7 @@ export class StagedRows implements Rows {
     for (const [requestId, ending] of tried.#endings) this.#endings.set(requestId, ending);
     for (const [requestId, ending] of tried.#corrections) this.#corrections.set(requestId, ending);
     for (const [name, total] of tried.#totals.byName) this.#totals.add(name, total);
+    this.#totals.units.push(...tried.#totals.units);
     this.#months.push(...tried.#months);
     this.putCoCommitted(tried.#coCommitted);
   }
@@ -147,6 +148,7 @@ export class StagedRows implements Rows {
       endings: [...this.#endings.values()],
       corrections: [...this.#corrections.values()],
       totals: this.#totals.byName,
+      unitTotals: this.#totals.units,
       months: this.#months,
       coCommitted: this.#coCommitted,
       isEmpty:

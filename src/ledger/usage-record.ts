@@ -3,7 +3,7 @@
 import { assert } from '../base/assert.ts';
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { Nano } from '../base/money.ts';
-import { type TokenCounts, unitEntries } from '../wire/wire.ts';
+import { divideCost, type TokenCounts, UNITS, unitEntries } from '../wire/wire.ts';
 import type { Attribution, UsageRecord } from './operation.ts';
 
 type AdmittedFields = Pick<UsageRecord, 'requestId' | 'account' | 'key' | 'group' | 'model' | 'stream'> &
@@ -70,6 +70,17 @@ export function withoutItsEnd(record: UsageRecord): UsageRecord {
   if (record.stream) return { ...record, outcome: 'service_cut' };
   const { atMs, provider, upstreamModel, providerCost, attempts, admittedMs, latencyMs } = record;
   return { ...emptyRecord(record), atMs, provider, upstreamModel, providerCost, attempts, admittedMs, latencyMs };
+}
+
+/** The record at another cost, whose parts that units have change with it. */
+export function atCost(record: UsageRecord, cost: Nano): UsageRecord {
+  const { unitCosts } = record;
+  if (unitCosts === undefined) return { ...record, cost };
+  const shares = UNITS.flatMap((unit) => {
+    const { [unit]: part } = unitCosts;
+    return part === undefined ? [] : [[unit, BigInt(part)] as const];
+  });
+  return { ...record, cost, unitCosts: divideCost(cost, shares, BigInt(record.cost)) };
 }
 
 /** The counts that a record was billed by. */

@@ -57,31 +57,45 @@ export interface ProviderBatches {
 
 interface CallOptions extends Partial<Pick<UpstreamCall, 'method' | 'body'>> {
   signal: AbortSignal;
+  msMax?: number;
 }
 
-/** The answer to a call about batches. Rejects with ProviderFault. */
+/** The answer to a call about batches, whose body is read in time, too. Rejects with ProviderFault. */
 export function callForBatch(
   api: Api,
   { endpoint, betas }: Pick<ProviderBatch, 'endpoint' | 'betas'>,
   url: string,
-  { method = 'GET', body = null, signal }: CallOptions,
+  { method = 'GET', body = null, signal: stopping, msMax = bounds.batchTransferMsMax }: CallOptions,
 ): Promise<Response> {
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(msMax)]);
   return withCredential(endpoint.credential, signal, async () => {
     const headers = api.headers({ provider: endpoint, betas }, 'application/json');
     if (typeof body === 'object') delete headers['content-type']; // the body has its own
     const signed = (await api.sign?.({ url, headers, body, method }, endpoint)) ?? headers;
-    return fetchUpstream({ url, headers: signed, body, signal, method, mapFault: api.mapFault });
+    const call = { url, headers: signed, body, signal, method, mapFault: api.mapFault };
+    return fetchUpstream(call).catch((thrown) => {
+      const isLate = signal.aborted && !stopping.aborted;
+      throw isLate ? new ProviderFault('timeout', 'the provider did not answer in time', { cause: thrown }) : thrown;
+    });
   });
 }
 
 /** The same, for a JSON object. */
-export async function readForBatch(...call: Parameters<typeof callForBatch>): Promise<JsonObject> {
-  return (await readObject(await callForBatch(...call), call[3].signal)).value;
+export async function readForBatch(
+  ...[api, batch, url, options]: Parameters<typeof callForBatch>
+): Promise<JsonObject> {
+  return (await readObject(await callForBatch(api, batch, url, withMsMax(options)), options.signal)).value;
 }
 
 /** The same, for whatever the answer says. */
-export async function sendForBatch(...call: Parameters<typeof callForBatch>): Promise<void> {
-  await cancelBody(await callForBatch(...call));
+export async function sendForBatch(...[api, batch, url, options]: Parameters<typeof callForBatch>): Promise<void> {
+  await cancelBody(await callForBatch(api, batch, url, withMsMax(options)));
+}
+
+function withMsMax(options: CallOptions): CallOptions {
+  return typeof options.body === 'object' && options.body !== null
+    ? options
+    : { ...options, msMax: bounds.batchCallMsMax };
 }
 
 /** Throws ProviderFault unless there is a text. */

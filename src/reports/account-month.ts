@@ -50,6 +50,8 @@ export interface MonthParts {
   entries: Entry[];
   /** The month's daily totals, grouped each way. */
   totals: Record<MonthGrouping, UsageTotal[]>;
+  /** The month's units, by day, key, model and unit. */
+  units: UsageTotal[];
   /** Parts with account and tag, of the account and of those below it; empty without accounts below and a tag. */
   company: UsageTotal[];
   balancePaid: BalancePaid;
@@ -95,7 +97,8 @@ export async function makeAccountMonth(
     parts.kinds.filter(({ kind }) => kinds.includes(kind)).reduce((sum, { change }) => sum + change, 0n);
   const opening = balanceAt(sinceMs, parts.changedSince);
   const closing = balanceAt(untilMs, parts.changedAfter);
-  const gather = (groupBy: MonthGrouping, limit: number) => gatherTotals([parts.totals[groupBy]], { groupBy, limit });
+  const gather = (groupBy: MonthGrouping, limit: number) =>
+    gatherTotals([parts.totals[groupBy], parts.units], { groupBy, limit });
   const ofCompany = (groupBy: TotalsGrouping, limit: number) => gatherTotals([parts.company], { groupBy, limit });
   return {
     journalSinceMs: parts.journalSinceMs,

@@ -53,6 +53,7 @@ export {
   gatherTotals,
   marginOf,
   marginOfTotal,
+  NO_UNITS,
   type RecordGrouping,
   recordGroupings,
   type TagFilter,
@@ -62,6 +63,7 @@ export {
   type TotalsGrouping,
   type TotalsQuestion,
   totalsGroupings,
+  type UnitUses,
   type UsageTotal,
   type UsageTotals,
 } from './usage-totals.ts';

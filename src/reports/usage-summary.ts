@@ -2,7 +2,7 @@
 
 import { DAY_MS } from '../base/clock.ts';
 import type { UsageFilter, UsagePage } from './usage-search.ts';
-import { addTo, emptyTotal, Groups, type RecordGrouping, type UsageTotal } from './usage-totals.ts';
+import { addTo, emptyTotal, Groups, type RecordGrouping, type UsageTotal, withUnitsOf } from './usage-totals.ts';
 
 export interface UsageSummaryQuestion extends Omit<UsagePage, 'before' | 'sinceMs' | 'untilMs'>, UsageFilter {
   /** Both inclusive. */
@@ -104,7 +104,7 @@ export class SummarySum {
       failed: isOfDays ? null : [...buckets.values()].reduce((sum, { failed }) => sum + (failed ?? 0), 0),
       stepMs,
       buckets: [...buckets.values()],
-      rows: rows.slice(0, limit),
+      rows: withUnitsOf(rows.slice(0, limit), this.#whole),
       groups: rows.length,
     };
   }

@@ -42,6 +42,17 @@ export interface TotalsQuestion {
   limit: number;
 }
 
+/** The quantity of a unit that messages used, and its part of their cost. */
+export interface UnitUse {
+  quantity: number;
+  cost: bigint;
+}
+
+/** By the names of units. null: there are too many totals of units to add up. */
+export type UnitUses = Readonly<Record<string, UnitUse>> | null;
+
+export const NO_UNITS: UnitUses = Object.freeze({});
+
 /** Usage of a group of messages. Names that it is not grouped by are null. */
 export interface UsageTotal {
   dayMs: number | null;
@@ -68,6 +79,7 @@ export interface UsageTotal {
   providerCost: bigint;
   costedMessages: number;
   costedRevenue: bigint;
+  units: UnitUses;
 }
 
 export interface UsageTotals {
@@ -137,7 +149,7 @@ export async function gatherTotals(
       groups.add(part);
     }
   const rows = groups.first('cost');
-  return { rows: rows.slice(0, limit), groups: rows.length, whole, countedSinceMs: 0 };
+  return { rows: withUnitsOf(rows.slice(0, limit), whole), groups: rows.length, whole, countedSinceMs: 0 };
 }
 
 /**
@@ -216,7 +228,7 @@ export async function gatherTop(
   }
   const top = (of: Groups): TopGroups => {
     const rows = of.first('cost');
-    return { rows: rows.slice(0, limit), groups: rows.length };
+    return { rows: withUnitsOf(rows.slice(0, limit), whole), groups: rows.length };
   };
   const writtenOff = accounts.first('writtenOff').slice(0, limit);
   return { models: top(models), keys: top(keys), accounts: top(accounts), writtenOff, whole, countedSinceMs: 0 };
@@ -314,6 +326,7 @@ export function emptyTotal(): UsageTotal {
     providerCost: 0n,
     costedMessages: 0,
     costedRevenue: 0n,
+    units: NO_UNITS,
   };
 }
 
@@ -328,6 +341,23 @@ export function addTo(sum: UsageTotal, part: UsageTotal): void {
   sum.providerCost += part.providerCost;
   sum.costedMessages += part.costedMessages;
   sum.costedRevenue += part.costedRevenue;
+  if (part.units !== NO_UNITS) sum.units = sumOfUnits(sum.units, part.units);
+}
+
+function sumOfUnits(sum: UnitUses, part: UnitUses): UnitUses {
+  if (sum === null || part === null) return null;
+  const units: Record<string, UnitUse> = { ...sum };
+  for (const [unit, { quantity, cost }] of Object.entries(part)) {
+    const { [unit]: before } = units;
+    units[unit] =
+      before === undefined ? { quantity, cost } : { quantity: before.quantity + quantity, cost: before.cost + cost };
+  }
+  return units;
+}
+
+/** The rows of a sum: units that it does not count are in none of them. */
+export function withUnitsOf(rows: readonly UsageTotal[], { units }: UsageTotal): UsageTotal[] {
+  return units === null ? rows.map((row) => ({ ...row, units })) : [...rows];
 }
 
 /** A correction to another model leaves a total of zero messages. */

@@ -7,8 +7,10 @@ import { earliestRequestId, formatId } from '../base/ids.ts';
 import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
 import { coarserTotals, spanTotals, type TotalsTable, tagValueTotals } from './rolled-totals.ts';
+import type { SqlReader } from './sql-reader.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
+import { HAS_UNITS } from './usage-details.ts';
 
 export const FAULTS_MAX = 100;
 
@@ -44,6 +46,7 @@ export interface SumRows {
     provider: string;
     group_name: string;
   }[];
+  unequalUnits: { day_ms: Whole; account_id: Whole; key_id: Whole; model: string; unit: string }[];
   withoutMeters: { kind: 'acct' | 'key' | 'person'; id: Whole }[];
   wrongMonths: { id: Whole; month_ms: Whole }[];
   holds: HoldsTable[];
@@ -80,6 +83,7 @@ export interface SumSyntax {
   monthOfDay: string;
   /** The members of the text `tags` of a set of tags `s`, as rows `e` with the columns `key` and `value`. */
   tags: string;
+  unitsOf: SqlReader['unitsOf'];
   /** Further columns of the hold `h` that differ from its document `h.hold`, as ` OR …`. */
   strangeHold: string;
 }
@@ -96,6 +100,7 @@ export function sumStatements(syntax: SumSyntax, { usage, journal }: RetentionTi
     strangeEntries: [STRANGE_ENTRIES, journal ?? 0],
     carried: [CARRIED],
     unequalTotals: [UNEQUAL_TOTALS, usage ?? 0],
+    unequalUnits: [unequalUnitsText(syntax), usage ?? 0],
     unequalRolled: [unequalRolledText(syntax)],
     withoutMeters: [WITHOUT_METERS],
     wrongMonths: [wrongMonthsText(syntax), journal ?? 0],
@@ -173,12 +178,12 @@ export function describeSums(rows: SumRows, kept: RetentionTimes): LedgerSums {
   };
 }
 
-function describeTotals({ unequalTotals, unequalRolled: ofDays }: SumRows): string[] {
+function describeTotals({ unequalTotals, unequalUnits, unequalRolled: ofDays }: SumRows): string[] {
+  const total = (row: SumRows['unequalTotals' | 'unequalUnits'][number], of: string) =>
+    `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${of}${formatDay(row.day_ms)} is not the sum of its usage records`;
   return [
-    ...unequalTotals.map(
-      (row) =>
-        `${formatId('acct', integerOf(row.account_id))} ${formatId('key', integerOf(row.key_id))} ${row.model}: the total of ${formatDay(row.day_ms)} is not the sum of its usage records`,
-    ),
+    ...unequalTotals.map((row) => total(row, '')),
+    ...unequalUnits.map((row) => total(row, `${row.unit} of `)),
     ...ofDays.map((row) => `the coarser totals of ${formatDay(row.day_ms)} are not the sums of its daily totals`),
   ];
 }
@@ -300,6 +305,14 @@ const TOTAL_SUMS = [
 ];
 const TOTALS = `${TOTAL_GROUP}, ${TOTAL_SUMS.join(', ')}`;
 
+/** Names of a daily total that records may lack. */
+const FURTHER_NAMES = [
+  ['provider', "COALESCE(provider, '')"],
+  ['person_id', 'COALESCE(person_id, 0)'],
+  ['tag_set', 'COALESCE(tag_set, 0)'],
+  ['group_name', "CASE WHEN group_in_totals IS NULL THEN '' ELSE group_name END"],
+] as const;
+
 // Totals are kept longer than records. Each group appears once per side; a group on one side only is a difference. A
 // correction to another model leaves a total of zero messages. A group may have two rows: while nodes of the release before version 20
 // run, also theirs. Records without a tag set are of before version 20; totals know
@@ -307,8 +320,7 @@ const TOTALS = `${TOTAL_GROUP}, ${TOTAL_SUMS.join(', ')}`;
 const UNEQUAL_TOTALS = `
   WITH records AS (
     SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model,
-      COALESCE(provider, '') AS provider, COALESCE(person_id, 0) AS person_id, COALESCE(tag_set, 0) AS tag_set,
-      CASE WHEN group_in_totals IS NULL THEN '' ELSE group_name END AS group_name, COUNT(*) AS messages,
+      ${FURTHER_NAMES.map(([name, value]) => `${value} AS ${name}`).join(', ')}, COUNT(*) AS messages,
       SUM(input_tokens) AS input_tokens, SUM(output_tokens) AS output_tokens,
       SUM(cache_read_tokens) AS cache_read_tokens,
       SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, SUM(cost) AS cost,
@@ -316,8 +328,7 @@ const UNEQUAL_TOTALS = `
       COUNT(provider_cost) AS costed_messages,
       SUM(CASE WHEN provider_cost IS NULL THEN 0 ELSE cost - written_off END) AS costed_revenue
     FROM usage_records WHERE at_ms >= $1
-    GROUP BY 1, account_id, key_id, model, COALESCE(provider, ''), COALESCE(person_id, 0), COALESCE(tag_set, 0),
-      CASE WHEN group_in_totals IS NULL THEN '' ELSE group_name END),
+    GROUP BY 1, account_id, key_id, model, ${FURTHER_NAMES.map(([, value]) => value).join(', ')}),
   totals AS (SELECT ${TOTAL_GROUP}, ${TOTAL_SUMS.map((name) => `SUM(${name}) AS ${name}`).join(', ')}
     FROM daily_totals WHERE day_ms >= $1 GROUP BY ${TOTAL_GROUP} HAVING SUM(messages) <> 0 OR SUM(cost) <> 0)
   SELECT DISTINCT day_ms, account_id, key_id, model, provider, group_name FROM (
@@ -325,6 +336,26 @@ const UNEQUAL_TOTALS = `
     UNION ALL
     SELECT * FROM (SELECT ${TOTALS} FROM totals EXCEPT SELECT ${TOTALS} FROM records) added_up) unequal
   LIMIT ${FAULTS_MAX}`;
+
+/** The units of records, against those of daily totals. */
+function unequalUnitsText({ json, unitsOf }: SumSyntax): string {
+  const group = `${TOTAL_GROUP}, unit`;
+  const details = json('usage_records.details', 'r.request_id', 'r.details');
+  const { from, quantity, cost } = unitsOf(details);
+  const names = FURTHER_NAMES.map(([name, value]) => `${value} AS ${name}`).join(', ');
+  const summed = `SELECT ${group}, SUM(quantity) AS quantity, SUM(cost) AS cost`;
+  const records = `${summed} FROM (
+    SELECT at_ms / 86400000 * 86400000 AS day_ms, account_id, key_id, model, ${names}, e.key AS unit, ${quantity} AS quantity,
+      ${cost} AS cost FROM (SELECT * FROM usage_records r WHERE at_ms >= $1 AND ${HAS_UNITS}) r CROSS JOIN ${from}) u GROUP BY ${group}`;
+  const totals = `${summed} FROM unit_totals WHERE day_ms >= $1 GROUP BY ${group} HAVING SUM(quantity) <> 0 OR SUM(cost) <> 0`;
+  return `
+  WITH records AS (${records}), totals AS (${totals})
+  SELECT DISTINCT day_ms, account_id, key_id, model, unit FROM (
+    SELECT * FROM (SELECT * FROM records EXCEPT SELECT * FROM totals) recorded
+    UNION ALL
+    SELECT * FROM (SELECT * FROM totals EXCEPT SELECT * FROM records) added_up) unequal
+  LIMIT ${FAULTS_MAX}`;
+}
 
 const SUMMED = TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ');
 

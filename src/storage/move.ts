@@ -32,6 +32,7 @@ export const movedTables = [
   'carried_credits',
   'usage_records',
   'daily_totals',
+  'unit_totals',
   'month_changes',
   'audit_records',
   'creations',

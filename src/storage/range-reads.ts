@@ -25,8 +25,9 @@ import {
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
 import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
-import { readTotal } from './totals-rows.ts';
-import { detailPaths } from './usage-details.ts';
+import { readTotal, UNIT_SUMS } from './totals-rows.ts';
+import { hasUnits } from './totals-runs.ts';
+import { detailPaths, HAS_UNITS } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
 import { filterConditions, readParts, type SearchLimits, sourcesOf } from './usage-searches.ts';
 
@@ -61,34 +62,60 @@ export function sumRecords(
   const sources = sourcesOf(owners, question);
   const range = { sinceMs, start: [untilMs, LAST] as const };
   const read = async function* () {
+    const sums = (await hasUnits(on, sinceMs - (sinceMs % DAY_MS), untilMs)) ? [sumPart, sumUnits] : [sumPart];
     for await (const part of readParts(on, sources, range, limits)) {
       for (const source of sources)
-        yield await sumPart(on, question, owners, { ...range, ...source, ...part }, lengthMs);
+        for (const sum of sums) yield await sum(on, question, owners, { ...range, ...source, ...part }, lengthMs);
       end = part.end;
     }
   };
   return { rows: read(), end: () => end };
 }
 
-/** The sums of a part by bucket and group. */
-function sumPart(
+type SumPart = (
   on: SqlReader,
   question: SumQuestion,
   owners: readonly ScopeOwner[],
   range: UsageRange,
   lengthMs: number,
-): Promise<RunRow[]> {
+) => Promise<RunRow[]>;
+
+/** The sums of a part by bucket and group. */
+const sumPart: SumPart = (on, question, owners, range, lengthMs) => {
   const bindings = new Bindings();
-  const length = bindings.add(lengthMs);
+  const [names, shown] = bucketsOf(on, bindings, question, lengthMs);
   const rows = usageRange(on, bindings, { ...range, where: filterConditions(on, bindings, question, owners) });
-  const groups = groupsOf(on, question);
-  const names = groups.map(([value]) => `, ${value}`).join('');
-  const shownNames = groups.map(([value, name]) => `, ${value} AS ${name}`).join('');
   return on.read<RunRow>(
-    `SELECT ${on.number(`(r.at_ms - r.at_ms % ${length})`)} AS bucket${shownNames}, ${RUN_SUMS}
-     FROM (SELECT r.* ${rows}) r GROUP BY bucket${names}`,
+    `SELECT ${shown}, ${RUN_SUMS} FROM (SELECT r.* ${rows}) r GROUP BY ${names}`,
     ...bindings.values,
   );
+};
+
+/** The sums of its units. */
+const sumUnits: SumPart = (on, question, owners, range, lengthMs) => {
+  const bindings = new Bindings();
+  const [, shown, columns] = bucketsOf(on, bindings, question, lengthMs);
+  const where = [...filterConditions(on, bindings, question, owners), HAS_UNITS];
+  const { from, quantity, cost } = on.unitsOf('r.details');
+  return on.read<RunRow>(
+    `SELECT ${columns}, unit, ${UNIT_SUMS.sums}, 0 AS failed
+     FROM (SELECT ${shown}, e.key AS unit, ${quantity} AS quantity, ${cost} AS cost
+       FROM (SELECT r.* ${usageRange(on, bindings, { ...range, where })}) r CROSS JOIN ${from}) u
+     GROUP BY ${columns}, unit`,
+    ...bindings.values,
+  );
+};
+
+/** The groups of a sum of records: their expressions, the same with their names, and the names. */
+function bucketsOf(on: SqlReader, bindings: Bindings, question: SumQuestion, lengthMs: number): string[] {
+  const length = bindings.add(lengthMs);
+  const groups = groupsOf(on, question);
+  const bucket = on.number(`(r.at_ms - r.at_ms % ${length})`);
+  return [
+    ['bucket', ...groups.map(([value]) => value)],
+    [`${bucket} AS bucket`, ...groups.map(([value, name]) => `${value} AS ${name}`)],
+    ['bucket', ...groups.map(([, name]) => name)],
+  ].map((columns) => columns.join(', '));
 }
 
 /** The values by which a sum groups records `r`, with the names of a row's columns. */

@@ -15,11 +15,13 @@ export type TotalsColumn =
   | 'person_id'
   | 'tag_set'
   | 'tag_name'
-  | 'tag';
+  | 'tag'
+  | 'unit';
 
 export interface TotalsTable {
   name:
     | 'daily_totals'
+    | 'unit_totals'
     | 'untagged_totals'
     | 'tag_totals'
     | 'tag_value_totals'
@@ -38,6 +40,13 @@ export const dailyTotals: TotalsTable = {
   name: 'daily_totals',
   columns: ['day_ms', 'account_id', 'key_id', 'model', 'provider', 'group_name', 'person_id', 'tag_set'],
   indexes: { account_id: 'totals_of_account', key_id: 'totals_of_key' },
+};
+
+/** Not rolled up: few messages have units. */
+export const unitTotals: TotalsTable = {
+  name: 'unit_totals',
+  columns: [...dailyTotals.columns, 'unit'],
+  indexes: { account_id: 'unit_totals_of_account', key_id: 'unit_totals_of_key' },
 };
 
 /** The smallest first. */

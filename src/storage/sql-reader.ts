@@ -11,6 +11,7 @@ export interface IndexRange {
     | 'entries'
     | 'audit_records'
     | 'daily_totals'
+    | 'unit_totals'
     | 'untagged_totals'
     | 'tag_totals'
     | 'tag_value_totals'
@@ -83,12 +84,21 @@ export interface SqlReader {
   jsonText(document: string, path: JsonPath): string;
   /** Whether a list of texts in a JSON document has one. */
   jsonHas(document: string, member: string, text: string): string;
+  /** The units in the details of a record. */
+  unitsOf(details: string): UnitRows;
   /** In lower case, A to Z only, and compared by code points. */
   lower(text: string): string;
   /** Whether a text has a part. */
   contains(text: string, part: string): string;
   /** Aggregates a number in JSON documents into a JSON list. */
   jsonNumbers(document: string, member: string): string;
+}
+
+/** Units as rows `e`, whose `key` is the unit, and expressions of their quantity and cost. */
+export interface UnitRows {
+  from: string;
+  quantity: string;
+  cost: string;
 }
 
 /** Members of objects and places in lists, from the outside. */

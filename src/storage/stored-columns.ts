@@ -3,6 +3,7 @@
 import { flag, list, nullable, object, optional, parseJson, whole } from './document-shape.ts';
 import { documents } from './stored-documents.ts';
 import type { StoredColumn } from './unreadable-rows.ts';
+import { HAS_UNITS } from './usage-details.ts';
 
 export const storedColumns: readonly StoredColumn[] = Object.values(documents).filter(({ table }) => table !== 'holds');
 
@@ -36,4 +37,5 @@ export const summedColumns: readonly StoredColumn[] = [
   documents.groupRates,
   documents.plan,
   documents.rates,
+  { ...documents.usageDetails, where: HAS_UNITS },
 ];

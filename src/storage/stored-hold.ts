@@ -90,6 +90,7 @@ const usageRecord = object<Omit<UsageRecord, 'totalsLackGroup'>>({
   tagSet: nullable(whole),
   endpoint: optional(endpoint),
   units: optional(object<NonNullable<UsageRecord['units']>>({ counts: unitCounts, image: nullable(text) })),
+  unitCosts: optional(unitCounts),
 });
 
 type StoredHold = Omit<HoldRow, 'unreadable'> & { v: typeof VERSION };

@@ -18,6 +18,8 @@ import {
   type PersonRow,
   RESERVED,
   type StoredUsageRecord,
+  type TotalName,
+  type UnitTotal,
 } from '../ledger/ledger.ts';
 import { documents, readOr, type StoredDocument } from './stored-documents.ts';
 import { writeHold } from './stored-hold.ts';
@@ -334,16 +336,22 @@ export const usageColumns = columnsFor<Ending>()([
 /** The columns that identify a daily total. */
 export const TOTAL_NAMES = 8;
 
+function totalNames<Row extends Pick<DailyTotal, TotalName>>(): Column<Row>[] {
+  return [
+    whole('day_ms', (row) => row.dayMs),
+    whole('account_id', (row) => row.account),
+    whole('key_id', (row) => row.key),
+    text('model', (row) => row.model),
+    text('provider', (row) => row.provider),
+    text('group_name', (row) => row.group),
+    whole('person_id', (row) => row.person),
+    whole('tag_set', (row) => row.tagSet),
+  ];
+}
+
 /** The first ones identify the total; the others are added to the stored values. */
 export const totalColumns: readonly Column<DailyTotal>[] = [
-  whole('day_ms', (row) => row.dayMs),
-  whole('account_id', (row) => row.account),
-  whole('key_id', (row) => row.key),
-  text('model', (row) => row.model),
-  text('provider', (row) => row.provider),
-  text('group_name', (row) => row.group),
-  whole('person_id', (row) => row.person),
-  whole('tag_set', (row) => row.tagSet),
+  ...totalNames<DailyTotal>(),
   whole('messages', (row) => row.messages),
   whole('input_tokens', (row) => row.inputTokens),
   whole('output_tokens', (row) => row.outputTokens),
@@ -354,6 +362,16 @@ export const totalColumns: readonly Column<DailyTotal>[] = [
   whole('provider_cost', (row) => row.providerCost),
   whole('costed_messages', (row) => row.costedMessages),
   whole('costed_revenue', (row) => row.costedRevenue),
+];
+
+/** The columns that identify the units of a daily total. */
+export const UNIT_NAMES = TOTAL_NAMES + 1;
+
+export const unitColumns: readonly Column<UnitTotal>[] = [
+  ...totalNames<UnitTotal>(),
+  text('unit', (row) => row.unit),
+  whole('quantity', (row) => row.quantity),
+  whole('cost', (row) => row.cost),
 ];
 
 /** The first two columns identify the row; the change is added to the stored value. */

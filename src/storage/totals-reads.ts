@@ -15,7 +15,15 @@ import {
 import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
 import { accountsOfTag } from './totals-rows.ts';
-import { firstDayOf, isTagged, type RunQuestion, sumParts, sumTagValues, type TagAsked } from './totals-runs.ts';
+import {
+  firstDayOf,
+  isTagged,
+  type RunQuestion,
+  sumParts,
+  sumTagValues,
+  sumUnitTotals,
+  type TagAsked,
+} from './totals-runs.ts';
 import { ownersOf, type ScopeFilter, type ScopeOwner, usageScopes } from './usage-reads.ts';
 
 type Column = TotalsColumn;
@@ -65,6 +73,7 @@ interface Cut {
 interface TotalsLimits {
   rowsMax: number;
   runRows?: number;
+  unitRowsMax: number;
   topMsMax: number;
   topRowsLeast: number;
   tagAccountsMax: number;
@@ -75,6 +84,7 @@ export function totalsReads(
   {
     rowsMax = bounds.totalsRowsMax,
     runRows,
+    unitRowsMax = bounds.unitTotalsRowsMax,
     topMsMax = bounds.topReadMsMax,
     topRowsLeast = bounds.topRowsLeast,
     tagAccountsMax = bounds.tagAccountsReadMax,
@@ -89,21 +99,19 @@ export function totalsReads(
     const startedAtMs = performance.now();
     const bound = cut === null ? rowsMax : Number.MAX_SAFE_INTEGER;
     const left = { rows: bound };
-    const ofOne = {
-      runRows: runRows ?? (question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows),
-      left,
-    };
+    const usualRows = question.columns.includes('tag_set') ? on.taggedRunRows : on.totalsRunRows;
+    const ofOne = { runRows: runRows ?? usualRows, left };
     const owners = await withTag(on, ownersOf(await scopeOf(filter)), question.tag, tagAccountsMax);
     const ofTag = valuesAsked(question);
     const firstMs = startOfDay(Math.max(question.sinceMs ?? 0, cut?.sinceMs ?? 0));
-    const [first = null] = owners;
-    const columns = columnsRead(question, first);
-    const parts = await divideDays(on, columns, first?.column ?? null, firstMs, question.untilMs ?? LAST);
+    const first = owners[0] ?? null;
+    const lastMs = question.untilMs ?? LAST;
+    const parts = await divideDays(on, columnsRead(question, first), first?.column ?? null, firstMs, lastMs);
     for (const some of cut === null ? [parts] : newestFirst(parts)) {
       const isLate = cut !== null && bound - left.rows >= topRowsLeast && performance.now() - startedAtMs >= cut.msMax;
       if (isLate && some[0]?.table === dailyTotals) {
         cut.sinceMs = some[0].lastMs + 1;
-        return;
+        break;
       }
       const ofOwners = some.flatMap((part) => owners.map((owner) => [owner, part] as const));
       const [ofValues, others] =
@@ -111,6 +119,8 @@ export function totalsReads(
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }
+    const unitLimits = { ...ofOne, left: { rows: unitRowsMax } };
+    yield* sumUnitTotals(on, question, owners, [Math.max(firstMs, cut?.sinceMs ?? 0), lastMs], unitLimits);
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
     readScope(question, { ...question, columns: columnsOf(groupings) });

@@ -1,7 +1,7 @@
 // Rows of sums over totals: their columns, how they are read, and the tags of their sets.
 
 import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
-import type { TagFilter, UsageTotal } from '../reports/reports.ts';
+import { emptyTotal, NO_UNITS, type TagFilter, type UsageTotal } from '../reports/reports.ts';
 import type { TotalsColumn } from './rolled-totals.ts';
 import { numbers, type SqlReader } from './sql-reader.ts';
 import { documents, readStored } from './stored-documents.ts';
@@ -10,27 +10,31 @@ import { documents, readStored } from './stored-documents.ts';
 const asNumber = (name: string) => `CAST(SUM(${name}) AS double precision) AS ${name}`;
 const asText = (name: string) => `CAST(SUM(${name}) AS text) AS ${name}`;
 
-const COUNTS = [
-  'messages',
-  'input_tokens',
-  'output_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'costed_messages',
-];
-const AMOUNTS = ['cost', 'written_off', 'provider_cost', 'costed_revenue'];
-
-/** The sums of a TotalsRow over rows of daily_totals, or over parts. */
-export const SUMS = sumsOf('COUNT(*)');
-export const SUMS_OF_PARTS = sumsOf('SUM(count)');
-export const ROW_AS_PART = ['1 AS count', ...COUNTS, ...AMOUNTS].join(', ');
-export const PARTS = ['COUNT(*) AS count', ...[...COUNTS, ...AMOUNTS].map((name) => `SUM(${name}) AS ${name}`)].join(
-  ', ',
-);
-
-function sumsOf(count: string): string {
-  return [`CAST(${count} AS double precision) AS count`, ...COUNTS.map(asNumber), ...AMOUNTS.map(asText)].join(', ');
+/** The sums over rows of a table, over parts of them, and what makes rows and groups of rows such parts. */
+interface SumTexts {
+  sums: string;
+  sumsOfParts: string;
+  rowAsPart: string;
+  parts: string;
 }
+
+function sumTexts(counts: readonly string[], amounts: readonly string[]): SumTexts {
+  const all = [...counts, ...amounts];
+  const sumsOf = (count: string) =>
+    [`CAST(${count} AS double precision) AS count`, ...counts.map(asNumber), ...amounts.map(asText)].join(', ');
+  return {
+    sums: sumsOf('COUNT(*)'),
+    sumsOfParts: sumsOf('SUM(count)'),
+    rowAsPart: ['1 AS count', ...all].join(', '),
+    parts: ['COUNT(*) AS count', ...all.map((name) => `SUM(${name}) AS ${name}`)].join(', '),
+  };
+}
+
+export const TOTAL_SUMS = sumTexts(
+  ['messages', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens', 'costed_messages'],
+  ['cost', 'written_off', 'provider_cost', 'costed_revenue'],
+);
+export const UNIT_SUMS = sumTexts(['quantity'], ['cost']);
 
 /** A group of a run; columns that it is not grouped by are missing. */
 export interface TotalsRow {
@@ -48,6 +52,9 @@ export interface TotalsRow {
   tag?: string | null;
   session?: string | null;
   agent?: string | null;
+  /** Has a value in totals of units, which have only a quantity and a cost. */
+  unit?: string;
+  quantity?: number;
   /** Number of daily totals in it. */
   count: number;
   messages: number;
@@ -63,7 +70,7 @@ export interface TotalsRow {
 }
 
 export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
-  return {
+  const names = {
     dayMs: row.day_ms ?? null,
     account: row.account_id ?? null,
     key: row.key_id ?? null,
@@ -74,6 +81,13 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
     tag: row.tag ?? null,
     session: row.session ?? null,
     agent: row.agent ?? null,
+  };
+  if (row.unit !== undefined) {
+    const units = { [row.unit]: { quantity: row.quantity ?? 0, cost: BigInt(row.cost) } };
+    return { ...emptyTotal(), ...names, units };
+  }
+  return {
+    ...names,
     messages: row.messages,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,
@@ -84,10 +98,11 @@ export function readTotal(row: Omit<TotalsRow, 'count'>): UsageTotal {
     writtenOff: BigInt(row.written_off),
     providerCost: BigInt(row.provider_cost),
     costedRevenue: BigInt(row.costed_revenue),
+    units: NO_UNITS,
   };
 }
 
-const TEXTS: readonly TotalsColumn[] = ['model', 'provider', 'group_name', 'tag_name', 'tag'];
+const TEXTS: readonly TotalsColumn[] = ['model', 'provider', 'group_name', 'tag_name', 'tag', 'unit'];
 
 /** Columns of totals, integers as numbers. */
 export function shown(on: Pick<SqlReader, 'number'>, columns: readonly TotalsColumn[]): string {

@@ -2,7 +2,7 @@
 
 import { OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { TurnpikeError } from '../errors.ts';
-import type { TopQuestion, UsageTotal } from '../reports/reports.ts';
+import { emptyTotal, type TopQuestion, type UsageTotal } from '../reports/reports.ts';
 import {
   accountTotals,
   type DaysOfTable,
@@ -10,19 +10,18 @@ import {
   type TotalsColumn,
   type TotalsTable,
   tagValueTotals,
+  unitTotals,
 } from './rolled-totals.ts';
 import { Bindings, LAST, type SqlReader } from './sql-reader.ts';
 import {
   findSets,
-  PARTS,
-  ROW_AS_PART,
   readTagged,
   readTotal,
-  SUMS,
-  SUMS_OF_PARTS,
   shown,
   type TagSets,
+  TOTAL_SUMS,
   type TotalsRow,
+  UNIT_SUMS,
 } from './totals-rows.ts';
 import type { ScopeOwner } from './usage-reads.ts';
 
@@ -60,6 +59,7 @@ const BEFORE_FIRST: Readonly<Record<Column, number | string>> = {
   tag_set: 0,
   tag_name: '',
   tag: '',
+  unit: '',
 };
 
 /** Rows between two positions, in the order in which the totals of the owner are read. */
@@ -147,6 +147,24 @@ export async function* sumTagValues(
   if (tag.value === null) yield* sumParts(on, whole, ofTable(accountTotals), limits);
 }
 
+/** Totals of units. If there are too many, one part says that they are unknown. */
+export async function* sumUnitTotals(
+  on: SqlReader,
+  question: RunQuestion,
+  owners: readonly ScopeOwner[],
+  [firstMs, lastMs]: readonly [firstMs: number, lastMs: number],
+  limits: RunLimits,
+): AsyncGenerator<UsageTotal[]> {
+  if (!(await hasUnits(on, firstMs, lastMs))) return;
+  const parts = owners.map((owner) => [owner, { table: unitTotals, firstMs, lastMs }] as const);
+  try {
+    yield* sumParts(on, { ...question, columns: [...question.columns, 'unit'] }, parts, limits);
+  } catch (failure) {
+    if (!(failure instanceof TurnpikeError) || failure.message !== TOO_MANY) throw failure;
+    yield [{ ...emptyTotal(), units: null }];
+  }
+}
+
 function takenFromRest(total: UsageTotal): UsageTotal {
   return {
     ...total,
@@ -178,6 +196,12 @@ async function lastOfRun(on: SqlReader, range: Range, runRows: number): Promise<
   return last ?? null;
 }
 
+/** Whether messages of these days, both inclusive, have units: most installations have none. */
+export async function hasUnits(on: SqlReader, firstMs: number, lastMs: number): Promise<boolean> {
+  const text = 'SELECT 1 FROM unit_totals r WHERE r.day_ms >= $1 AND r.day_ms <= $2 LIMIT 1';
+  return (await on.read(text, firstMs, lastMs)).length > 0;
+}
+
 /** The first day with totals of the owner; null without one. */
 export async function firstDayOf(on: SqlReader, owner: ScopeOwner): Promise<number | null> {
   const after = orderOf(dailyTotals, owner).order.map((column) => BEFORE_FIRST[column]);
@@ -198,6 +222,7 @@ async function countRows(on: SqlReader, range: Range, rowsMax: number): Promise<
 
 function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestion): Promise<TotalsRow[]> {
   const { columns } = question;
+  const texts = ranges[0]?.table === unitTotals ? UNIT_SUMS : TOTAL_SUMS;
   const bindings = new Bindings();
   const by = isBySets(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const members = ranges.map((range) => ({
@@ -207,16 +232,16 @@ function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestio
   const [only, ...others] = members;
   if (only?.parts === null && others.length === 0)
     return on.read<TotalsRow>(
-      `SELECT ${shown(on, by)}, ${SUMS} ${only.rows} GROUP BY ${listed(by)}`,
+      `SELECT ${shown(on, by)}, ${texts.sums} ${only.rows} GROUP BY ${listed(by)}`,
       ...bindings.values,
     );
   const each = members.map(({ rows, parts }) =>
     parts === null
-      ? `SELECT ${listed(by)}, ${ROW_AS_PART} ${rows}`
-      : `SELECT ${parts.shown}, ${PARTS} ${rows} GROUP BY ${parts.by}`,
+      ? `SELECT ${listed(by)}, ${texts.rowAsPart} ${rows}`
+      : `SELECT ${parts.shown}, ${texts.parts} ${rows} GROUP BY ${parts.by}`,
   );
   return on.read<TotalsRow>(
-    `SELECT ${shown(on, by)}, ${SUMS_OF_PARTS} FROM (${each.join(' UNION ALL ')}) r GROUP BY ${listed(by)}`,
+    `SELECT ${shown(on, by)}, ${texts.sumsOfParts} FROM (${each.join(' UNION ALL ')}) r GROUP BY ${listed(by)}`,
     ...bindings.values,
   );
 }
@@ -279,9 +304,8 @@ function rowsOf(on: SqlReader, bindings: Bindings, { owner, table, after, upTo }
   );
 }
 
+const TOO_MANY = 'Too many days and keys to add up at once: request fewer days (since, until), or one account.';
+
 export function tooManyTotals(): TurnpikeError {
-  return new TurnpikeError(
-    'invalid_request',
-    'Too many days and keys to add up at once: request fewer days (since, until), or one account.',
-  );
+  return new TurnpikeError('invalid_request', TOO_MANY);
 }

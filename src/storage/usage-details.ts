@@ -26,6 +26,8 @@ export interface Details {
   use?: readonly [endpoint: NonNullable<UsageRecord['endpoint']>, counts: UnitCounts, image: string | null];
   /** Those of a message. Absent: none. */
   units?: UnitCounts;
+  /** Absent: no totals count the units. */
+  unitCosts?: UnitCounts;
 }
 type Others = [
   provider: string | null,
@@ -109,6 +111,7 @@ export const detailsShape = object<Details>({
   chain: optional(tuple<NonNullable<Details['chain']>>([list(whole), whole, nullable(whole)])),
   use: optional(tuple<NonNullable<Details['use']>>([endpoint, unitCounts, nullable(text)])),
   units: optional(unitCounts),
+  unitCosts: optional(unitCounts),
 });
 
 export function writeDetails(record: UsageRecord): string {
@@ -132,9 +135,10 @@ export function writeDetails(record: UsageRecord): string {
   const details: Details = { firstTokenMs: record.firstTokenMs, others };
   const { above, payer, person } = record;
   if (above.length > 0 || person !== null) details.chain = [above, payer, person];
-  const { endpoint: use, units } = record;
+  const { endpoint: use, units, unitCosts } = record;
   if (use !== undefined) details.use = [use, units?.counts ?? {}, units?.image ?? null];
   else if (units !== undefined) details.units = units.counts;
+  if (unitCosts !== undefined) details.unitCosts = unitCosts;
   return JSON.stringify(details);
 }
 
@@ -177,13 +181,17 @@ type DetailsOf = Pick<
   | 'agent'
   | 'endpoint'
   | 'units'
+  | 'unitCosts'
 >;
 
 /** For a record whose details cannot be read. */
 export const NO_DETAILS: Details = { firstTokenMs: null, others: [null, null, 0, 'none', {}, [], null, 0, null] };
 
 /** `account`: that of the record. */
-export function readDetails({ firstTokenMs, others, chain, use, units }: Details, account: number): DetailsOf {
+export function readDetails(
+  { firstTokenMs, others, chain, use, units, unitCosts }: Details,
+  account: number,
+): DetailsOf {
   const [provider, upstreamModel, stream, usageSource, rates, attempts, ...later] = others;
   const [admittedMs, latencyMs, meters, planPaid = 0, error = null, tags = {}, agent = null] = later;
   const [above, payer, person] = chain ?? [[], account, null];
@@ -207,6 +215,7 @@ export function readDetails({ firstTokenMs, others, chain, use, units }: Details
     person,
     ...(use !== undefined && readUse(use)),
     ...(units !== undefined && { units: { counts: units, image: null } }),
+    ...(unitCosts !== undefined && { unitCosts }),
   };
 }
 
@@ -241,7 +250,8 @@ type LaterMembers =
   | 'payer'
   | 'person'
   | 'endpoint'
-  | 'units';
+  | 'units'
+  | 'unitCosts';
 type EarlyDetails = Omit<DetailsOf, LaterMembers> & {
   admittedMs?: number | null;
   meters?: { balance: [before: number, after: number]; quota?: Reading; allowance?: Reading };
@@ -268,3 +278,6 @@ export const detailPaths = {
   agent: ['others', 12],
   endpoint: ['use', 0],
 } as const;
+
+/** Whether the totals count units of a record. Quotes within a text of the details are escaped. */
+export const HAS_UNITS = `details LIKE '%"unitCosts":{%'`;

@@ -1,5 +1,7 @@
 // Units of use besides tokens of text: tokens of other modalities, and what is not counted in tokens.
 
+import { exactNumber } from '../base/checked-number.ts';
+
 export const UNITS = [
   'input_audio_tokens',
   'output_audio_tokens',
@@ -35,4 +37,24 @@ export function unitEntries({ counts }: Units): [unit: Unit, count: number][] {
     const count = counts[unit] ?? 0;
     return count === 0 ? [] : [[unit, count]];
   });
+}
+
+/**
+ * The parts of a cost that units have in it, by their shares of all that it pays for. Whole numbers, each less than one away from its exact
+ * part: with the part of everything else, they add up to the cost.
+ */
+export function divideCost(
+  cost: number,
+  shares: readonly (readonly [unit: Unit, share: bigint])[],
+  all: bigint,
+): UnitCounts {
+  const parts: Partial<Record<Unit, number>> = {};
+  let [sum, given] = [0n, 0n];
+  for (const [unit, share] of shares) {
+    sum += share;
+    const upTo = all === 0n ? 0n : (BigInt(cost) * sum) / all;
+    parts[unit] = exactNumber(upTo - given);
+    given = upTo;
+  }
+  return parts;
 }

@@ -87,4 +87,13 @@ export {
   signatureOfChatCall,
   UNSIGNED_THOUGHT,
 } from './thought-signatures.ts';
-export { UNITS, type Unbounded, type Unit, type UnitCounts, type Units, unitEntries, unitsOf } from './units.ts';
+export {
+  divideCost,
+  UNITS,
+  type Unbounded,
+  type Unit,
+  type UnitCounts,
+  type Units,
+  unitEntries,
+  unitsOf,
+} from './units.ts';

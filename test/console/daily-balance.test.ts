@@ -11,6 +11,7 @@ const figures = {
   output_tokens: 1,
   cache_read_input_tokens: 0,
   cache_creation_input_tokens: 0,
+  units: {},
 };
 const entry = (day: string, change: string) => ({
   seq: 1,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { linesOfChange } from '../../console/features/catalog/changes.ts';
+import { batchMembers, batchValues } from '../../console/features/providers/batch-fields.tsx';
 import {
   authName,
   credentialMembers,
@@ -23,6 +24,9 @@ import { walkerFor } from './walk-pages.ts';
 
 interface Written {
   auth?: { type: string };
+  batches?: boolean;
+  batch_cost?: string;
+  fetch_urls?: string;
 }
 interface Catalogue {
   document: { providers: Record<string, Written> };
@@ -128,6 +132,18 @@ test('a review has each change of a further credential, and no key', () => {
   ]);
 });
 
+test('batches that follow from the address are written only if they are changed, and members only where the kind needs them', () => {
+  const values = batchValues({ kind: 'bedrock', private_network: false, batch_bucket: 's3://bucket' }, true);
+  expect(values).toEqual({ batches: true, batch_bucket: 's3://bucket', batch_role: '' });
+  expect(batchMembers(values, [], false)).toEqual({});
+  expect(batchMembers({ ...values, batches: false }, [], true)).toEqual({ batches: false });
+  const changed = { ...values, batch_bucket: '', batch_role: ' arn:aws:iam::123456789012:role/r ' };
+  expect(batchMembers(changed, ['batch_bucket', 'batch_role'], false)).toEqual({
+    batch_bucket: undefined,
+    batch_role: 'arn:aws:iam::123456789012:role/r',
+  } as never);
+});
+
 test('a fault of a further credential belongs to its field', async () => {
   const types = await typesOf('anthropic');
   const written = { 'a.b': { auth: { type: 'file', path: '/x' } as never, account: null, group: 'vip' } };
@@ -204,6 +220,7 @@ test.skipIf(chromium === null)(
     await press(page, 'Edit');
     await credential.selectOption('From a file');
     await box(page, 'File path').fill(path);
+    await page.getByRole('switch', { name: 'Batches' }).click();
     await press(page, 'Review changes');
     await review.getByText('auth.type').waitFor();
     expect(await review.getByRole('row').allInnerTexts()).toContain('api_key\thidden\tnot set');
@@ -211,8 +228,57 @@ test.skipIf(chromium === null)(
     expect(await findFaultsOfLooks(page, walker)).toEqual([]);
     await press(page, 'Save changes');
     await review.waitFor({ state: 'detached' });
-    expect(await provider('anthropic')).toMatchObject({ credentials: [{ name: 'default', auth: 'file' }] });
+    const credentials = [{ name: 'default', auth: 'file' }];
+    expect(await provider('anthropic')).toMatchObject({ credentials, batches: true });
     expect(await page.content()).not.toMatch(/sk-in-the-file|sk-typed/);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)(
+  'settings of batches and web addresses are shown, survive an edit and can be changed',
+  async () => {
+    const address = { base_url: upstream.url.origin, private_network: true, api_key: 'sk-typed' };
+    const batched = { kind: 'anthropic', ...address, batches: true, batch_cost: '0.4', fetch_urls: 'public' };
+    await turnpike.admin('POST', '/apply', { document: { providers: { batched } } });
+    await using visitor = await visitAsOperator();
+    const { page } = visitor;
+    const walker = walkerFor(page, turnpike.url);
+    const chosen = (name: string) => page.getByRole('combobox', { name });
+    const batchSwitch = page.getByRole('switch', { name: 'Batches' });
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    const save = async (...changed: string[]) => {
+      await press(page, 'Review changes');
+      for (const name of changed) await review.getByText(name, { exact: true }).waitFor();
+      expect(await review.locator('tbody').getByRole('row').count()).toBe(changed.length);
+      await press(page, 'Save changes');
+      await review.waitFor({ state: 'detached' });
+    };
+    await visitor.goTo('/providers/batched');
+    await page.getByText('Run by the provider, at 0.4 of its price').waitFor();
+    await page.getByText('Fetched from the internet').waitFor();
+    await press(page, 'Edit');
+    expect(await batchSwitch.isChecked()).toBe(true);
+    expect(await box(page, 'Batch cost').inputValue()).toBe('0.4');
+    expect(await chosen('Web addresses in requests').inputValue()).toBe('public');
+    await walker.settle();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    await batchSwitch.click();
+    await save('batches');
+    const kept = { batches: false, batch_cost: '0.4', fetch_urls: 'public' };
+    expect((await catalogue()).document.providers['batched']).toMatchObject(kept);
+    await press(page, 'Edit');
+    await batchSwitch.click();
+    await box(page, 'Batch cost').fill('twice');
+    await press(page, 'Review changes');
+    await page.getByText(/must be a decimal/).waitFor();
+    await box(page, 'Batch cost').fill('');
+    await chosen('Web addresses in requests').selectOption('Left to the provider');
+    await save('batches', 'batch_cost', 'fetch_urls');
+    const { batches, batch_cost, fetch_urls } = (await catalogue()).document.providers['batched'] ?? {};
+    expect([batches, batch_cost, fetch_urls]).toEqual([true, undefined, undefined]);
     expect(visitor.problems).toEqual([]);
   },
 );

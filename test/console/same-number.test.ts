@@ -25,6 +25,7 @@ import {
   marginOf,
   sumOf,
   TAG,
+  unitsIn,
   ZONES,
 } from '../support/edge-records.ts';
 import { manualClock } from '../support/manual-clock.ts';
@@ -111,10 +112,24 @@ async function reach<Value>(page: Page, right: Value, read: () => Promise<Value>
   expect<unknown>(await read()).toEqual(right);
 }
 
-const cellsOf = (own: readonly Json[]) => {
-  const sum = sumOf(own);
-  return [sum.messages, sum.input, sum.cacheRead + sum.cacheWrite, sum.output, sum.cost];
-};
+/** Tables whose rows have no units have no column of units. */
+const cellsOf =
+  (all: readonly Json[]) =>
+  (own: readonly Json[]): Figure[] => {
+    const sum = sumOf(own);
+    const units = Object.keys(unitsIn(all)).length === 0 ? [] : [unitsTextOf(own)];
+    return [sum.messages, sum.input, sum.cacheRead + sum.cacheWrite, sum.output, ...units, sum.cost];
+  };
+
+function unitsTextOf(own: readonly Json[]): string {
+  const units = unitsIn(own);
+  const nouns = { input_audio_tokens: 'audio input token', output_audio_tokens: 'audio output token', images: 'image' };
+  const texts = Object.entries(nouns).map(([unit, noun]) => {
+    const [quantity] = units[unit] ?? [0];
+    return quantity === 0 ? '' : countOf(quantity, noun);
+  });
+  return texts.filter((text) => text !== '').join(' · ');
+}
 
 /** The groups of records, as a table shows them. */
 function groupsOf(own: readonly Json[], by: Grouping, cells: (own: readonly Json[]) => Figure[]) {
@@ -138,28 +153,32 @@ async function expectGroups(page: Page, among: readonly Grouping[], read: (by: G
 async function expectGroupedUsage(page: Page, own: readonly Json[]): Promise<void> {
   await expectGroups(page, Object.keys(groupingLabels) as Grouping[], async (by) => {
     const table = page.getByRole('table', { name: `Requests by ${groupingNoun(by)}`, exact: true });
-    const right = { ...groupsOf(own, by, cellsOf), Total: cellsOf(own) };
-    await reach(page, right, () => rowsIn(table));
-    if (by === 'day') await expectDayLinks(table);
+    const cells = cellsOf(own);
+    await reach(page, { ...groupsOf(own, by, cells), Total: cells(own) }, () => rowsIn(table));
+    if (by === 'day') await expectDayLinks(table, cells);
   });
   const totals = page.getByRole('region', { name: 'Totals of the filtered requests' });
   for (const [place, label] of ['Input', 'Cached', 'Output'].entries()) {
     const figure = totals.getByText(label, { exact: true }).locator('..');
     await reach(
       page,
-      `${label}${formatShort(Number(cellsOf(own)[place + 1]))}`,
+      `${label}${formatShort(Number(cellsOf(own)(own)[place + 1]))}`,
       async () => (await figure.textContent()) ?? '',
     );
   }
+  const images = totals.getByText('Images', { exact: true }).locator('..');
+  const [quantity] = unitsIn(own)['images'] ?? [0];
+  expect(quantity).toBeGreaterThan(0);
+  await reach(page, `Images${formatShort(quantity)}`, async () => (await images.textContent()) ?? '');
 }
 
 /** A day at an end of the range leads to its part of it. */
-async function expectDayLinks(table: Locator): Promise<void> {
+async function expectDayLinks(table: Locator, cells: ReturnType<typeof cellsOf>): Promise<void> {
   const rows = await rowsIn(table);
   for (const link of await table.getByRole('link').all()) {
     const text = new URLSearchParams((await link.getAttribute('href'))?.split('?')[1]).get('range') ?? '';
     const linked = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
-    expect(cellsOf(linked)).toEqual(rows[(await link.textContent()) ?? ''] as number[]);
+    expect(cells(linked)).toEqual(rows[(await link.textContent()) ?? ''] as number[]);
   }
 }
 
@@ -232,8 +251,9 @@ async function expectStatement(page: Page, own: readonly Json[]): Promise<void> 
       ['day', 'Usage by day', ''],
       ['tag', `Usage by tag ${TAG}`, 'No tag'],
     ] as const) {
-      const { None: noTag, ...named } = groupsOf(members, by, cellsOf);
-      const right = { ...named, ...(noTag !== undefined && { [none]: noTag }), Total: cellsOf(members) };
+      const cells = cellsOf(members);
+      const { None: noTag, ...named } = groupsOf(members, by, cells);
+      const right = { ...named, ...(noTag !== undefined && { [none]: noTag }), Total: cells(members) };
       await reach(page, right, () => rowsIn(page.getByRole('table', { name: title, exact: true })));
     }
   }
@@ -248,6 +268,7 @@ function tile(page: Page, label: string): Locator {
 for (const zone of ZONES)
   test.skipIf(chromium === null)(`every page gives the number of the records of a time range in ${zone}`, async () => {
     const text = textIn(zone);
+    const own = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
     const figuresFor = (scope: object) => sumOf(records.filter(isAsked(rangeOf(text, Date.now()), scope, Date.now())));
     const [all, ofNorth, ofKey] = [{}, { account: filled.accounts.north }, { key: filled.key }].map(figuresFor) as [
       Figures,
@@ -272,8 +293,9 @@ for (const zone of ZONES)
     const rows = readCsv(readFileSync(await (await saved).path(), 'utf8'));
     expect(rows.length).toBe(all.messages);
     expect(sum(rows.map((row) => BigInt(parseUsd(row['cost'] ?? '') ?? Number.NaN)))).toBe(all.cost);
+    const images = own.map(({ units }) => (units as Record<string, number>)['images'] ?? 0);
+    expect(rows.map((row) => Number(row['images'])).toSorted()).toEqual(images.toSorted());
 
-    const own = records.filter(isAsked(rangeOf(text, Date.now()), {}, Date.now()));
     await expectGroupedUsage(page, own);
     await expectMargin(page, own, text);
 

@@ -72,6 +72,7 @@ const FILLED = [
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
   `INSERT INTO grouped_totals SELECT at_ms / 86400000 * 86400000, account_id, key_id, 'm' || n, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, '', 0, 0, 'default'
    FROM (SELECT n, ${OF_RECORD} FROM generate_series(1, ${ROWS}) n) r`,
+  `INSERT INTO unit_totals SELECT day_ms, account_id, key_id, model, provider, group_name, person_id, tag_set, 'images', 1, 1 FROM grouped_totals`,
   `INSERT INTO creations SELECT 'tok_' || n, 'one', n, 'hash', 'key_1', NULL FROM generate_series(1, 5000) n`,
   `INSERT INTO claims SELECT n, 'one', 'req_' || n, 'hash', n, 1 FROM generate_series(1, 5000) n`,
   `INSERT INTO answers (request_id, at_ms, bytes, sealed, slot) SELECT 'req_' || n, n, 1, '', 0 FROM generate_series(1, 5000) n`,
@@ -392,6 +393,7 @@ describe.skipIf(cannotStartPostgres)('the plan of every statement that PostgreSQ
         'totals_of_account',
         'attributed_totals_of_account',
         'grouped_totals_of_account',
+        'unit_totals_of_account',
       ]),
     );
     const names = nodes.map((node) => node['Node Type']);

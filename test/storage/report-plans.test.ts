@@ -217,7 +217,7 @@ describe('the plan of every statement of reports', () => {
 
   /** Sums over the records or totals between two positions. */
   const sumOfRun =
-    /FROM \(SELECT r\.\* FROM (?:usage_records|refusals) r .* ORDER BY [^)]*\) r\b|FROM daily_totals r .* GROUP BY/s;
+    /FROM \(SELECT r\.\* FROM (?:usage_records|refusals) r .* ORDER BY [^)]*\) r\b|FROM (?:daily|unit)_totals r .* GROUP BY/s;
 
   /** A bounded number of accounts or keys. */
   const sortedRows =
@@ -244,7 +244,8 @@ describe('the plan of every statement of reports', () => {
 
   test('sorts only the groups, or the values, of a bounded run of totals or records', () => {
     const sorts = plans.filter(({ plan }) => plan.some((step) => step.includes('TEMP B-TREE')));
-    const ofMonth = /FROM \(\s*SELECT \* FROM daily_totals .* LIMIT \?3\)\s+GROUP BY (?:[a-z_, ]+|1, 2\) g)$/s;
+    const ofMonth =
+      /FROM \(\s*SELECT \* FROM (?:daily|unit)_totals .* LIMIT \?[34]\)\s+GROUP BY (?:[a-z_, ]+|1, 2(?:, unit)?\) g)$/s;
     expect(sorts.filter(({ text }) => !sumOfRun.test(text) && !ofMonth.test(text) && !isSort(text))).toEqual([]);
     const others = sorts.filter(({ text }) => !isSort(text));
     expect(others.flatMap(({ plan }) => plan.filter((step) => /TEMP B-TREE FOR (?!GROUP BY)/.test(step)))).toEqual([]);
@@ -348,6 +349,7 @@ function fill(path: string, count: number): void {
   database.run(
     "INSERT INTO keys (id, account_id, made_by, created_at_ms, document) VALUES (2, 1, 'tok_a', 0, '{}'), (8, 7, 'tok_a', 0, '{}')",
   );
+  database.run("INSERT INTO unit_totals VALUES (0, 7, 8, 'm', '', 'default', 0, 0, 'images', 1, 0)");
   database.close();
 }
 

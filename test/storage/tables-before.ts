@@ -44,6 +44,7 @@ const VALUES = dropTables(
 
 /** The latest first. */
 const undone: readonly Undone[] = [
+  onBoth(39, dropTables('unit_totals')),
   onBoth(38, dropIndexes('batch_results_counted')),
   onBoth(
     37,

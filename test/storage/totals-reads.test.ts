@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
-import { totalsGroupings, type UsageStore } from '../../src/reports/reports.ts';
+import { totalsGroupings, type UsageStore, type UsageTotal } from '../../src/reports/reports.ts';
 import type { TotalsQuestion } from '../../src/reports/usage-totals.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import { databasePath, openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
@@ -34,6 +34,8 @@ beforeAll(() => {
   }
   database.run("UPDATE daily_totals SET tag_set = 5 WHERE model = 'a'");
   database.run("UPDATE daily_totals SET tag_set = 6 WHERE model = 'b'");
+  database.run(`INSERT INTO unit_totals SELECT day_ms, account_id, key_id, model, provider, group_name, person_id, tag_set, 'images', 2, cost
+    FROM daily_totals WHERE model <> 'c'`);
   for (const [account, team] of [
     [1, 'search'],
     [2, 'billing'],
@@ -94,6 +96,28 @@ describe('totals in several runs', () => {
       expect(await failureOf(ask(totalsReads(database, { rowsMax: 9, runRows }), { madeBy: 'tok_a' }))).toMatchObject(
         refusal,
       );
+    }
+    database.close();
+  });
+
+  test('of units are unknown beyond their bound, and all other figures are not', async () => {
+    const database = openForReading(path);
+    const question = { ...everything, groupBy: 'model' } as const;
+    const known = await totalsReads(database).totalUsage(question);
+    const { a, b, ...others } = Object.fromEntries(known.rows.map(({ model, units }) => [String(model), units]));
+    const { a: costOfA, b: costOfB } = Object.fromEntries(known.rows.map(({ model, cost }) => [model, cost]));
+    expect(a?.['images']).toEqual({ quantity: 72, cost: costOfA });
+    expect(b?.['images']?.cost).toBe(costOfB);
+    expect(others).toEqual({ c: {} });
+    for (const unitRowsMax of [1, 59]) {
+      const unknown = (row: UsageTotal) => ({ ...row, units: null });
+      expect(await totalsReads(database, { unitRowsMax }).totalUsage(question)).toEqual({
+        ...known,
+        rows: known.rows.map(unknown),
+        whole: unknown(known.whole),
+      });
+      const { keys, models, whole } = await totalsReads(database, { unitRowsMax }).topUsage(everything);
+      expect(new Set([...keys.rows, ...models.rows, whole].map(({ units }) => units))).toEqual(new Set([null]));
     }
     database.close();
   });

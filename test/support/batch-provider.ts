@@ -70,6 +70,8 @@ class FakeBatches implements AsyncDisposable {
   readonly removed: string[] = [];
   /** How often a batch was asked about. */
   asked = 0;
+  /** It accepts requests, and never answers. */
+  isSilent = false;
   /** Called before the answer to a creation; a response that it throws is the answer. */
   onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
   /** Called before the answer to a request outside of batches. */
@@ -104,6 +106,7 @@ class FakeBatches implements AsyncDisposable {
   reset(): void {
     this.#isLetGo = false;
     for (const list of [this.batches, this.direct, this.removed]) list.length = 0;
+    this.isSilent = false;
     this.files.clear();
     this.store.alsoListed.length = 0;
     this.store.isRefusing = false;
@@ -117,6 +120,10 @@ class FakeBatches implements AsyncDisposable {
   }
 
   async #handle(request: Request): Promise<Response> {
+    if (this.isSilent) {
+      this.asked++;
+      await Promise.withResolvers().promise;
+    }
     const { pathname } = new URL(request.url);
     const after = (start: string) => pathname.slice(start.length).split('/').filter(Boolean);
     if (pathname.startsWith('/store/'))

@@ -34,6 +34,9 @@ export interface Figures {
   cost: bigint;
 }
 
+/** Quantity and cost of each unit, in nanodollars. */
+export type UnitFigures = Readonly<Record<string, readonly [quantity: number, cost: bigint]>>;
+
 export interface EdgeRecords {
   accounts: Record<'north' | 'south' | 'poor', string>;
   /** A key of north. */
@@ -130,6 +133,7 @@ function namesOf(objects: readonly Json[]): GroupNames {
 
 function factsOf(number: number): object {
   const isFailed = number % 5 === 3;
+  const cost = isFailed ? 0 : 1_000_000 + number * 101;
   return {
     model: ['sandbox-echo', 'big', 'small'][number % 3],
     provider: ['sandbox', 'other'][number % 2],
@@ -143,9 +147,22 @@ function factsOf(number: number): object {
     cacheReadTokens: 3 * number,
     cacheWrite5mTokens: number % 4,
     cacheWrite1hTokens: number % 3,
-    cost: isFailed ? 0 : 1_000_000 + number * 101,
+    cost,
+    ...unitsOf(number, cost),
     providerCost: number % 4 === 0 ? null : 500_000,
   };
+}
+
+/** Half of the messages have units; some were not counted, as in records of earlier versions. */
+function unitsOf(number: number, cost: number): object {
+  const [part, isKnown] = [Math.floor(cost / 3), number % 7 > 0];
+  if (number % 4 === 1) {
+    const units = { counts: { images: 1 + (number % 3) }, image: '1024x1024' };
+    return { endpoint: 'images', units, ...(isKnown && { unitCosts: { images: cost } }) };
+  }
+  if (number % 4 !== 2) return {};
+  const units = { counts: { input_audio_tokens: 40 + number, output_audio_tokens: 9 }, image: null };
+  return { units, ...(isKnown && { unitCosts: { input_audio_tokens: part, output_audio_tokens: 2 * part } }) };
 }
 
 /** Texts of ranges in the address: all names, and custom ones from edge to edge. */
@@ -181,6 +198,21 @@ export function figuresOf(row: Json): Figures {
     cacheWrite: Number(row['cache_creation_input_tokens']),
     cost: BigInt(parseUsd(String(row['cost'])) ?? Number.NaN),
   };
+}
+
+/** The units of records, or of rows of reports. */
+export function unitsIn(rows: readonly Json[]): UnitFigures {
+  const sums: Record<string, [number, bigint]> = {};
+  for (const row of rows) {
+    const costs = (row['unit_costs'] ?? row['units']) as Record<string, string | { quantity: number; cost: string }>;
+    for (const [unit, use] of Object.entries(costs)) {
+      const [quantity, cost] =
+        typeof use === 'string' ? [(row['units'] as Record<string, number>)[unit], use] : [use.quantity, use.cost];
+      const [before, costBefore] = sums[unit] ?? [0, 0n];
+      sums[unit] = [before + Number(quantity), costBefore + BigInt(parseUsd(cost) ?? Number.NaN)];
+    }
+  }
+  return sums;
 }
 
 /** The group of a record, as reports name it. */

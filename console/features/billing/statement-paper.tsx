@@ -13,6 +13,7 @@ import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
 import { formatTime, formatUtcDate } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
+import { unitsText, unitsUsed, unitsWithout } from '../../units.ts';
 import { describeEntry } from './entry-text.ts';
 
 type Used = StatementShape['usage'];
@@ -344,6 +345,7 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
           { name: 'name', label: head, show: ({ name }) => <span className="wrap">{name}</span>, total: 'Total' },
           figure('Requests', ({ messages }) => formatCount(messages)),
           ...tokenKinds.map(({ name, label }) => figure(label, (used) => formatCount(splitTokens(used)[name]), 'xs')),
+          ...(unitsUsed(total.units).length === 0 ? [] : [figure('Units', (used) => unitsText(used.units), 'xs')]),
           figure('Cost', (used) => <Money usd={paidOf(used)} />),
         ]}
       />
@@ -360,6 +362,7 @@ function sumOfBelow({ usage, usage_with_below: whole }: StatementShape): Used {
     output_tokens: whole.output_tokens - usage.output_tokens,
     cache_read_input_tokens: whole.cache_read_input_tokens - usage.cache_read_input_tokens,
     cache_creation_input_tokens: whole.cache_creation_input_tokens - usage.cache_creation_input_tokens,
+    units: unitsWithout(whole.units, usage.units),
     cost: amount('cost'),
     written_off: amount('written_off'),
   };

@@ -13,6 +13,7 @@ import { FailureNotice, Hint, Loading, PageHead } from '../../parts/page.tsx';
 import { useMonth } from '../../parts/range.tsx';
 import { useGet } from '../../queries.ts';
 import { formatUtcMonth } from '../../times.ts';
+import { UNITS, unitsUsed } from '../../units.ts';
 import { MonthSelect, usePathOfBilling } from './page.tsx';
 import { StatementPaper } from './statement-paper.tsx';
 
@@ -125,9 +126,16 @@ const COLUMNS = [
   'fee',
   'reference',
   'note',
+  ...UNITS,
 ] as const;
 
 type Line = Partial<Record<(typeof COLUMNS)[number], string | number | null>>;
+
+/** With a column for the quantity of each unit. */
+function figuresOf({ units, ...used }: StatementShape['usage']): Line {
+  const quantities = unitsUsed(units).map(({ unit, quantity }) => [unit, quantity]);
+  return { ...used, ...Object.fromEntries(quantities) };
+}
 
 export function statementCsv(statement: StatementShape, accountName: string, tagName = ''): string {
   const sums = ['opening_balance', 'credited', 'bonus', 'used', 'refunded', 'corrected', 'closing_balance'] as const;
@@ -154,13 +162,18 @@ export function statementCsv(statement: StatementShape, accountName: string, tag
       fee,
       reference: id,
     })),
-    ...statement.by_model.map(({ model, ...used }) => ({ part: 'model', name: model, ...used })),
-    ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...used })),
-    ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...used })),
-    { part: 'total', ...statement.usage },
-    ...statement.below.map(({ account, name, ...used }) => ({ part: 'below', name, ...used, reference: account })),
-    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...used, reference: tagName })),
-    { part: 'total_with_below', ...statement.usage_with_below },
+    ...statement.by_model.map(({ model, ...used }) => ({ part: 'model', name: model, ...figuresOf(used) })),
+    ...statement.by_key.map(({ key, ...used }) => ({ part: 'key', name: key, ...figuresOf(used) })),
+    ...statement.by_day.map(({ day, ...used }) => ({ part: 'day', name: day, ...figuresOf(used) })),
+    { part: 'total', ...figuresOf(statement.usage) },
+    ...statement.below.map(({ account, name, ...used }) => ({
+      part: 'below',
+      name,
+      ...figuresOf(used),
+      reference: account,
+    })),
+    ...statement.by_tag.map(({ tag, ...used }) => ({ part: 'tag', name: tag, ...figuresOf(used), reference: tagName })),
+    { part: 'total_with_below', ...figuresOf(statement.usage_with_below) },
   ];
   return [csvLine(COLUMNS), ...lines.map((line) => csvLine(COLUMNS.map((column) => line[column])))].join('');
 }

@@ -13,15 +13,16 @@ import { requestFigures, requestSeries } from '../../parts/usage-charts.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeQuery, type Step } from '../../range.ts';
 import { formatStep } from '../../times.ts';
+import { unitsText } from '../../units.ts';
 
 const REFRESH_MS = 10_000;
 
 export function KeyUse({ keyId }: { keyId: string }) {
   const range = useRange();
-  const timeline = useGet('/usage/timeline', {
-    query: { key: keyId, step: range.step, ...rangeQuery(range) },
-    everyMs: REFRESH_MS,
-  });
+  const query = { key: keyId, ...rangeQuery(range) };
+  const timeline = useGet('/usage/timeline', { query: { ...query, step: range.step }, everyMs: REFRESH_MS });
+  const totals = useGet('/usage/totals', { query: { ...query, limit: 1 }, everyMs: REFRESH_MS }).data;
+  const units = unitsText(totals?.total.units ?? null);
   const text = useRangeText();
   return (
     <Stack gap="sm">
@@ -38,6 +39,7 @@ export function KeyUse({ keyId }: { keyId: string }) {
       ) : (
         <Charts keyId={keyId} timeline={timeline.data} period={text} />
       )}
+      {units !== '' && <Text size="sm">{units}</Text>}
     </Stack>
   );
 }

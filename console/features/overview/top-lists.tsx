@@ -14,6 +14,7 @@ import { refreshMs } from '../../parts/range.tsx';
 import { When } from '../../parts/times.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeQuery, type TimeRange } from '../../range.ts';
+import { unitsText, unitsUsed } from '../../units.ts';
 
 const SHOWN_MAX = 5;
 
@@ -100,6 +101,7 @@ function Rows({ totals, groupBy }: { totals: UsageTopShape['models']; groupBy: G
                 {countOf(row.messages, 'request', formatShort)}
               </Hint>
             </Group>
+            {unitsUsed(row.units).length > 0 && <Hint size="xs">{unitsText(row.units)}</Hint>}
           </Box>
         );
       })}

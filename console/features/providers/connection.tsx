@@ -18,6 +18,7 @@ import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
+import { BatchFields, type BatchNeeds, batchMembers, batchValues } from './batch-fields.tsx';
 import {
   type AuthType,
   CredentialFields,
@@ -33,6 +34,12 @@ import {
   furtherNameFault,
   furtherValues,
 } from './further-credentials.tsx';
+import {
+  FurtherSettingFields,
+  furtherSettingMembers,
+  furtherSettingNames,
+  furtherSettings,
+} from './further-settings.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
@@ -287,27 +294,39 @@ function faultsOf(failure: unknown, connection: Connection): Record<string, stri
 export function ProviderEditButton({ provider }: { provider: ProviderShape }) {
   return (
     <DialogButton variant="filled" leftSection={<Icon name="pencil" />} label="Edit" title={`Edit ${provider.name}`}>
-      {(close) => <ProviderEditForm name={provider.name} onDone={close} />}
+      {(close) => <ProviderEditForm provider={provider} onDone={close} />}
     </DialogButton>
   );
 }
 
-function ProviderEditForm({ name, onDone }: { name: string; onDone: () => void }) {
+function ProviderEditForm({ provider, onDone }: { provider: ProviderShape; onDone: () => void }) {
   const catalog = useGet('/catalogue');
-  const written = catalog.data?.document.providers[name];
+  const written = catalog.data?.document.providers[provider.name];
   if (written === undefined) return <FailureNotice failure={catalog.error} />;
-  const types = catalog.data?.provider_kinds.find(({ kind }) => kind === written.kind)?.auth_types ?? [];
-  return <LoadedEditForm name={name} written={written} types={types} onDone={onDone} />;
+  const kind = catalog.data?.provider_kinds.find((one) => one.kind === written.kind);
+  return (
+    <LoadedEditForm
+      provider={provider}
+      written={written}
+      types={kind?.auth_types ?? []}
+      batchNeeds={kind?.batches ?? null}
+      onDone={onDone}
+    />
+  );
 }
 
 interface LoadedEditFormProps {
-  name: string;
+  provider: ProviderShape;
   written: CatalogShape['document']['providers'][string];
   types: readonly AuthType[];
+  batchNeeds: BatchNeeds;
   onDone: () => void;
 }
 
-function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
+const ownFields: readonly string[] = ['base_url', 'private_network', 'batches', ...furtherSettingNames];
+
+function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: LoadedEditFormProps) {
+  const { name } = provider;
   const form = useForm({
     initialValues: {
       base_url: written.base_url ?? '',
@@ -316,13 +335,15 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       ...credentialValues(written.auth),
       further: furtherValues(written.credentials),
       private_network: written.private_network,
+      ...batchValues(written, provider.batches),
+      ...furtherSettings(written),
     },
     validate: { further: { name: (name, { further }) => furtherNameFault(name, further) } },
   });
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
   const fieldOf = (field: string) =>
-    ['base_url', 'private_network', ...places].includes(field) || isCredentialField(field, form.values, types)
+    [...ownFields, ...places, ...(batchNeeds ?? [])].includes(field) || isCredentialField(field, form.values, types)
       ? field
       : furtherField(field, form.values.further, types);
   const faults = objectFaults(apply.failure, ['providers', name], (field) => fieldOf(field) !== null);
@@ -338,7 +359,10 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
       const address = isMoved ? undefined : base_url.trim();
       const credential = credentialMembers(values, types);
       const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
-      const changed = { ...current, ...placed, base_url: address, private_network, ...credential, ...others };
+      const batched = batchMembers(values, batchNeeds, form.isDirty('batches'));
+      const settings = { ...batched, ...furtherSettingMembers(values, batchNeeds !== null) };
+      const connected = { ...current, ...placed, base_url: address, private_network };
+      const changed = { ...connected, ...credential, ...others, ...settings };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -362,6 +386,8 @@ function LoadedEditForm({ name, written, types, onDone }: LoadedEditFormProps) {
           description={privateHint}
           {...form.getInputProps('private_network', { type: 'checkbox' })}
         />
+        <BatchFields form={form} needs={batchNeeds} />
+        <FurtherSettingFields form={form} hasBatches={batchNeeds !== null && form.values.batches} />
         {faults === null && <FailureNotice failure={apply.failure} />}
         <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} />
       </Stack>

@@ -13,6 +13,7 @@ import { pathOf, TextLink } from '../../parts/link.tsx';
 import { Hint } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
 import { splitTokens, tokenKinds, tokensText } from '../../tokens.ts';
+import { recordUnitsText, UNITS } from '../../units.ts';
 
 const HIDDEN_AMOUNT = { choice: 'hidden', precision: 'request' } as const;
 
@@ -49,6 +50,7 @@ export function usageColumns(names: Names, isInstallation: boolean): Column<Usag
       from: 'lg',
       sort: { by: 'tokens', first: 'desc' },
     },
+    figure('units', 'Units', ({ units }) => recordUnitsText(units) || '–'),
     moneyColumn('cost', 'Cost', ({ cost }) => cost, { precision: 'request', sort: { by: 'cost', first: 'desc' } }),
     ...(isInstallation
       ? [
@@ -194,6 +196,7 @@ export function usageCsvColumns(isInstallation: boolean): CsvColumn<UsageShape>[
     ...['tier', 'multiplier', 'input', 'output', 'cache_read', 'cache_write_5m', 'cache_write_1h'].map(rateColumn),
     rateColumn('web_search_per_thousand'),
     ...plain('endpoint', 'image'),
+    ...UNITS.map((unit) => ({ name: unit, value: ({ units }: UsageShape) => units[unit] })),
     { name: 'attempts', value: (row) => row.attempts.length },
     ...plain('admitted_ms', 'first_token_ms', 'latency_ms'),
     { name: 'balance_before', value: (row) => row.meters?.balance?.before },

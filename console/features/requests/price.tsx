@@ -9,6 +9,7 @@ import { Icon } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Hint, Section } from '../../parts/page.tsx';
 import { When } from '../../parts/times.tsx';
+import { unitLabels } from '../../units.ts';
 import { calculatePrice, type PriceCalculation, type PriceLine } from './calculate-price.ts';
 import { reasonOf } from './columns.tsx';
 
@@ -31,17 +32,11 @@ const partLabels = {
   cache_write_1h: 'Cache write (1 hour)',
   output: 'Output',
   web_search: 'Web searches',
-  input_audio_tokens: 'Audio input',
-  output_audio_tokens: 'Audio output',
-  input_image_tokens: 'Image input',
-  output_image_tokens: 'Image output',
-  images: 'Images',
-  characters: 'Characters',
+  ...unitLabels,
   seconds: 'Seconds of sound',
-  searches: 'Searches',
 } as const;
 
-const unitLabels = { million: '/ M', thousand: '/ K', hour: '/ hour', one: 'each' };
+const perLabels = { million: '/ M', thousand: '/ K', hour: '/ hour', one: 'each' };
 
 const unitTitles = { million: 'per million', thousand: 'per thousand', hour: 'per hour', one: 'each' };
 
@@ -128,7 +123,7 @@ const priceColumns: Column<PriceRow>[] = [
         {label}
         {line !== undefined && (
           <Hint size="xs" hiddenFrom="sm" className="tabular">
-            {`${formatCount(line.count)} × ${formatRate(line.rate)} ${unitLabels[line.per]}`}
+            {`${formatCount(line.count)} × ${formatRate(line.rate)} ${perLabels[line.per]}`}
           </Hint>
         )}
       </>
@@ -150,7 +145,7 @@ const priceColumns: Column<PriceRow>[] = [
     show: ({ line }, digits) =>
       line && (
         <span className="tabular" title={unitTitles[line.per]}>
-          {`${formatRate(line.rate, digits)} ${unitLabels[line.per]}`}
+          {`${formatRate(line.rate, digits)} ${perLabels[line.per]}`}
         </span>
       ),
   },

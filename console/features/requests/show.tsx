@@ -32,6 +32,7 @@ import {
 import { When } from '../../parts/times.tsx';
 import { useCreate, useGet } from '../../queries.ts';
 import { splitTokens, sumTokens, tokensText } from '../../tokens.ts';
+import { recordUnitsText } from '../../units.ts';
 import { RequestEntries, RequestMeters } from './balance-impact.tsx';
 import { reasonOf } from './columns.tsx';
 import { RequestPrice } from './price.tsx';
@@ -188,7 +189,16 @@ function RequestSummary({ receipt }: { receipt: ReceiptShape }) {
         value={<Money usd={cost} precision="request" />}
         {...(nanoOf(written_off) !== 0n && { note: `${formatRequestMoney(written_off)} written off` })}
       />
-      <StatTile label="Tokens" value={formatShort(sumTokens(tokens))} note={tokensText(tokens)} />
+      <StatTile
+        label="Tokens"
+        value={formatShort(sumTokens(tokens))}
+        note={
+          <>
+            {tokensText(tokens)}
+            <div>{recordUnitsText(receipt.units)}</div>
+          </>
+        }
+      />
       <StatTile
         label="Latency"
         value={formatMs(receipt.latency_ms)}

@@ -20,6 +20,7 @@ import { useGet } from '../../queries.ts';
 import { rangeOfBucket, stepMs, type TimeRange } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
+import { quantityText, unitLabels, unitsText, unitsUsed } from '../../units.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
@@ -77,6 +78,11 @@ export function UsageTotals({ summary, filter, isLive, onPick, children }: Usage
           {tokenKinds.map(({ name, label }) => (
             <Figure key={name} label={label}>
               {formatShort(tokens[name])}
+            </Figure>
+          ))}
+          {unitsUsed(total.units).map(({ unit, quantity }) => (
+            <Figure key={unit} label={unitLabels[unit]}>
+              {quantityText(unit, quantity, formatShort)}
             </Figure>
           ))}
         </Group>
@@ -216,10 +222,16 @@ function groupColumns({ grouping, values, range, total }: GroupsShown, nameOf: (
     },
     count('messages', 'Requests', (row) => row.messages),
     ...tokenKinds.map(({ name, label }) => count(name, label, (row) => splitTokens(row)[name])),
+    ...(unitsUsed(total.units).length === 0 ? [] : [unitsColumn(total)]),
     {
       ...moneyColumn<UsageTotalShape>('cost', 'Cost', (row) => row.cost),
       total: <Money usd={total.cost} />,
     },
   ];
   return columns;
+}
+
+function unitsColumn(total: UsageTotalShape): Column<UsageTotalShape> {
+  const show = ({ units }: UsageTotalShape) => <span className="tabular">{unitsText(units)}</span>;
+  return { name: 'units', label: 'Units', align: 'right', from: 'sm', show, total: show(total) };
 }

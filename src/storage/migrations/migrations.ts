@@ -29,6 +29,7 @@ import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
 import { tagValuesAndSpans } from './tag-values-and-spans.ts';
+import { unitsInTotals } from './units-in-totals.ts';
 
 /** Statements are separated by semicolons. */
 export interface Migration extends MigrationPart {
@@ -279,6 +280,14 @@ const countsOfBatches: Migration = {
   ...batchCounts,
 };
 
+/** Only a new table, which programs of earlier versions neither read nor write: they count no units. */
+const units: Migration = {
+  version: 39,
+  name: 'units in totals',
+  leastKnown: 20,
+  ...unitsInTotals,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -309,6 +318,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   partsOfBatches,
   listsOfBatches,
   countsOfBatches,
+  units,
 ];
 
 /** The version that this program creates and uses. */

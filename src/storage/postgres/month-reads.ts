@@ -16,7 +16,7 @@ import {
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, BONUS_CHANGE, CHANGE } from '../tables.ts';
 import { groupColumns } from '../totals-reads.ts';
-import { readByTag, readTotal, SUMS, shown, TAGS, type TotalsRow } from '../totals-rows.ts';
+import { readByTag, readTotal, shown, TAGS, TOTAL_SUMS, type TotalsRow, UNIT_SUMS } from '../totals-rows.ts';
 import { tooManyTotals } from '../totals-runs.ts';
 import { asFloat, asNumbers } from './columns.ts';
 import type { Reader } from './read-pool.ts';
@@ -33,17 +33,22 @@ const ENTRIES_BESIDE_USAGE = `FROM entries r WHERE r.kind <> 'usage'
 const IN_ORDER = ['r.account_id', 'r.kind', 'r.at_ms', 'r.seq'];
 const sumsBy = (groupBy: MonthGrouping) => {
   const columns = groupColumns[groupBy];
-  return `(SELECT json_agg(s) FROM (SELECT ${shown({ number: asFloat }, columns)}, ${SUMS} FROM totals r
+  return `(SELECT json_agg(s) FROM (SELECT ${shown({ number: asFloat }, columns)}, ${TOTAL_SUMS.sums} FROM totals r
     GROUP BY ${columns.map((column) => `r.${column}`).join(', ')}) s)`;
 };
-const COMPANY = `(SELECT json_agg(t) FROM (
+const companyOf = (table: string, sums: string, further: string) => `(SELECT json_agg(t) FROM (
   SELECT g.*, CASE WHEN $9 = 1 THEN (${TAGS}) END AS tags FROM (
-    SELECT ${asFloat('r.account_id')} AS account_id, ${asFloat('CASE WHEN $9 = 1 THEN r.tag_set ELSE 0 END')} AS tag_set, ${SUMS}
+    SELECT ${asFloat('r.account_id')} AS account_id, ${asFloat('CASE WHEN $9 = 1 THEN r.tag_set ELSE 0 END')} AS tag_set, ${sums}
     FROM unnest($7::text::bigint[]) a (id) CROSS JOIN LATERAL (
-      SELECT * FROM daily_totals r
+      SELECT * FROM ${table} r
       WHERE r.account_id IN (a.id, a.id) AND r.day_ms >= $2 AND r.day_ms < $3
       ORDER BY r.account_id, r.day_ms, r.key_id, r.model LIMIT $8) r
-    GROUP BY 1, 2) g) t)`;
+    GROUP BY 1, 2${further}) g) t)`;
+const UNIT_COLUMNS = ['day_ms', 'account_id', 'key_id', 'model', 'unit'] as const;
+const UNITS = `(SELECT json_agg(u) FROM (SELECT ${shown({ number: asFloat }, UNIT_COLUMNS)}, ${UNIT_SUMS.sums} FROM (
+    SELECT * FROM unit_totals r WHERE r.account_id IN ($1, $1) AND r.day_ms >= $2 AND r.day_ms < $3
+    ORDER BY r.account_id, r.day_ms, r.key_id, r.model LIMIT $4) r
+  GROUP BY ${UNIT_COLUMNS.map((column) => `r.${column}`).join(', ')}) u)`;
 const MONTH = `
   WITH totals AS MATERIALIZED (
     SELECT * FROM daily_totals r
@@ -69,7 +74,9 @@ const MONTH = `
           WHERE r.account_id IN ($1, $1) AND r.at_ms >= d.day_ms AND r.at_ms < d.day_ms + ${DAY_MS}
           ORDER BY r.account_id, r.at_ms, r.seq LIMIT $4) f) e
       WHERE (SELECT coalesce(SUM(messages), 0) FROM totals) <= $6) p),
-    'company', ${COMPANY},
+    'company', ${companyOf('daily_totals', TOTAL_SUMS.sums, '')},
+    'company_units', ${companyOf('unit_totals', `r.unit, ${UNIT_SUMS.sums}`, ', r.unit')},
+    'units', ${UNITS},
     ${monthGroupings.map((groupBy) => `'${groupBy}', ${sumsBy(groupBy)}`).join(', ')})::text AS month`;
 
 interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
@@ -80,6 +87,8 @@ interface MonthTable extends Record<MonthGrouping, TotalsRow[] | null> {
   kinds: { kind: (typeof besideUsageKinds)[number]; count: number; change: string; bonus: string }[];
   entries: EntryTable[];
   company: TotalsRow[] | null;
+  company_units: TotalsRow[] | null;
+  units: TotalsRow[] | null;
   /** null if there are too many messages. */
   paid: { day_ms: number; count: number; paid: string }[] | null;
 }
@@ -114,7 +123,10 @@ export function monthReads(
           model: totalsOf(month.model, rowsMax),
           key: totalsOf(month.key, rowsMax),
         },
-        company: readByTag(boundedRows(month.company, companyRowsMax), tagName),
+        units: totalsOf(month.units, rowsMax),
+        company: [month.company, month.company_units].flatMap((rows) =>
+          readByTag(boundedRows(rows, companyRowsMax), tagName),
+        ),
         balancePaid: paidOf(month.paid, rowsMax),
       };
       if (parts.kinds.some(({ count }) => count > rowsMax)) throw tooManyTotals();

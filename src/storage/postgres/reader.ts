@@ -2,7 +2,14 @@
 // bounds, so that only one index provides that order.
 
 import { bounds } from '../../config/config.ts';
-import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import {
+  Bindings,
+  type IndexRange,
+  type JsonPath,
+  type ReadValue,
+  type SqlReader,
+  type UnitRows,
+} from '../sql-reader.ts';
 import { asFloat, earliestMonthOf, monthOf } from './columns.ts';
 import type { Reader } from './read-pool.ts';
 
@@ -42,9 +49,19 @@ export function postgresReader(reader: Reader, onUnreadable: SqlReader['onUnread
     jsonNumber: (document, path) => `(${jsonText(document, path)})::float8`,
     jsonText,
     jsonHas: (document, member, text) => `(${document}::jsonb -> '${member}') ? ${text}`,
+    unitsOf,
     lower: (text) => `lower(${text} COLLATE "C")`,
     contains: (text, part) => `strpos(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_agg((${document}::json ->> '${member}')::float8)::text`,
+  };
+}
+
+export function unitsOf(details: string): UnitRows {
+  const at = (path: string) => `(${details})::json #>> ARRAY[${path}, e.key]`;
+  return {
+    from: `json_each_text((${details})::json -> 'unitCosts') e (key, value)`,
+    quantity: `CAST(COALESCE(${at("'use', '1'")}, ${at("'units'")}) AS bigint)`,
+    cost: 'CAST(e.value AS bigint)',
   };
 }
 

@@ -18,7 +18,7 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   [
     'SELECT, INSERT, UPDATE',
     'account_meters accounts agent_keys answer_shares attributed_totals billing code_batches codes daily_totals destinations directory_groups ' +
-      'export_runs exports grouped_totals installation key_meters keys learned month_changes payments people person_meters provider_bill_sources provider_bills tokens',
+      'export_runs exports grouped_totals installation key_meters keys learned month_changes payments people person_meters provider_bill_sources provider_bills tokens unit_totals',
   ],
   [
     'SELECT, INSERT, UPDATE, DELETE',

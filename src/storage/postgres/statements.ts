@@ -16,6 +16,8 @@ import {
   readText,
   TOTAL_NAMES,
   totalColumns,
+  UNIT_NAMES,
+  unitColumns,
 } from '../tables.ts';
 import {
   ACCOUNT_COLUMNS,
@@ -134,6 +136,13 @@ export const ADD_TOTALS = `${insertText('grouped_totals AS stored', totalColumns
       .map(({ name }) => `${name} = stored.${name} + excluded.${name}`)
       .join(', ')}`;
 /** Sums first, because one statement may not update a row twice. */
+export const ADD_UNITS = `
+  INSERT INTO unit_totals AS stored (${namesOf(unitColumns)})
+  SELECT ${namesOf(unitColumns.slice(0, UNIT_NAMES))}, SUM(quantity), SUM(cost) FROM ${unnestText(unitColumns)}
+  GROUP BY ${namesOf(unitColumns.slice(0, UNIT_NAMES))} ORDER BY ${namesOf(unitColumns.slice(0, UNIT_NAMES))}
+  ON CONFLICT (${namesOf(unitColumns.slice(0, UNIT_NAMES))}) DO UPDATE SET
+    quantity = stored.quantity + excluded.quantity, cost = stored.cost + excluded.cost`;
+/** As above. */
 export const ADD_MONTHS = `
   INSERT INTO month_changes AS stored (account_id, month_ms, change)
   SELECT account_id, month_ms, SUM(change) FROM ${unnestText(monthColumns)} GROUP BY account_id, month_ms
@@ -183,6 +192,7 @@ export const warmUp: readonly Statement[] = [
   INSERT_USAGE,
   REPLACE_USAGE,
   ADD_TOTALS,
+  ADD_UNITS,
   ADD_MONTHS,
   WRITE_MESSAGES,
 ].map((text) => ({ text, values: emptyValues(text) }));

@@ -25,6 +25,7 @@ import {
 import { storedColumns, summedColumns } from '../stored-columns.ts';
 import { findUnreadable, type StoredText } from '../unreadable-rows.ts';
 import { type Reader, readSnapshot } from './read-pool.ts';
+import { unitsOf } from './reader.ts';
 
 const surveySyntax = {
   document: 'a.document::json',
@@ -92,9 +93,9 @@ type Unsummed = ReadonlyMap<string, readonly string[]>;
 
 async function findUnsummed(reader: Reader): Promise<Unsummed> {
   const unsummed = new Map<string, string[]>();
-  for (const { table, key, column, read } of summedColumns) {
+  for (const { table, key, column, where, read } of summedColumns) {
     const keys: string[] = [];
-    const text = `SELECT CAST(${key} AS text) AS key, ${column} AS stored FROM ${table} WHERE ${column} IS NOT NULL`;
+    const text = `SELECT CAST(${key} AS text) AS key, ${column} AS stored FROM ${table} WHERE ${where ?? `${column} IS NOT NULL`}`;
     for await (const piece of readPieces(reader, text))
       for (const row of piece) if (!isReadable(read, row.stored)) keys.push(row.key);
     unsummed.set(`${table}.${column}`, keys);
@@ -169,6 +170,7 @@ function sumSyntax(unsummed: Unsummed): SumSyntax {
     monthOfDay:
       "extract(epoch FROM date_trunc('month', to_timestamp(day * 86400) AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::bigint * 1000",
     tags: 'jsonb_each_text(s.tags::jsonb) e (key, value)',
+    unitsOf,
     strangeHold: `
     OR h.hold #>> '{owner,node}' IS DISTINCT FROM h.node
     OR (h.hold #>> '{owner,epoch}')::numeric IS DISTINCT FROM h.epoch

@@ -11,6 +11,7 @@ import {
   monthColumns,
   personColumns,
   totalColumns,
+  unitColumns,
 } from '../tables.ts';
 import {
   accountMeterColumns,
@@ -36,7 +37,11 @@ export function writeChanges(changes: Changes, loaded: LoadedRows, told: readonl
   };
   const parts = partsOf(changes, loaded);
   const { accounts, keys, people, leases, begun, ended, totals } = parts;
-  if (isOrdinary(changes, parts, told)) return [writeMessages(changes, parts)];
+  if (isOrdinary(changes, parts, told)) {
+    asked.push(writeMessages(changes, parts));
+    write(statements.ADD_UNITS, unitColumns, changes.unitTotals);
+    return asked;
+  }
   write(statements.INSERT_ACCOUNTS, accountColumns, accounts.made);
   write(statements.UPDATE_ACCOUNTS, accountColumns, accounts.changed);
   write(statements.INSERT_KEYS, keyColumns, keys.made);
@@ -50,6 +55,7 @@ export function writeChanges(changes: Changes, loaded: LoadedRows, told: readonl
   write(statements.INSERT_USAGE, partitionedUsageColumns, changes.endings);
   write(statements.REPLACE_USAGE, partitionedUsageColumns, changes.corrections);
   for (const distinct of totals) write(statements.ADD_TOTALS, totalColumns, distinct);
+  write(statements.ADD_UNITS, unitColumns, changes.unitTotals);
   write(statements.ADD_MONTHS, monthColumns, changes.months);
   write(statements.INSERT_LEASES, leaseColumns, leases.made);
   write(statements.UPDATE_LEASES, leaseColumns, leases.changed);

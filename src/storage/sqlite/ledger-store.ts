@@ -39,6 +39,7 @@ import {
   readUsageRecord,
   totalColumns,
   type UsageTable,
+  unitColumns,
   usageColumns,
 } from '../tables.ts';
 import type { LedgerWriter, RowCommit, RowWrites } from './ledger-writer.ts';
@@ -138,6 +139,7 @@ function rowsOf(changes: Changes): RowWrites[] {
     writesOf('writeUsage', usageColumns, changes.endings),
     writesOf('replaceUsage', usageColumns, changes.corrections),
     writesOf('writeTotal', totalColumns, changes.totals.values()),
+    writesOf('addUnits', unitColumns, changes.unitTotals),
     writesOf('addMonthChange', monthColumns, changes.months),
   ];
   return writes.filter(([, rows]) => rows.length > 0);

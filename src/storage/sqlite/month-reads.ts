@@ -16,7 +16,7 @@ import {
 import { type EntryTable, entryColumnsOn, readEntry } from '../page-reads.ts';
 import { BALANCE_PAID, BONUS_CHANGE, CHANGE } from '../tables.ts';
 import { groupColumns } from '../totals-reads.ts';
-import { readByTag, readTotal, SUMS, TAGS, type TotalsRow } from '../totals-rows.ts';
+import { readByTag, readTotal, TAGS, TOTAL_SUMS, type TotalsRow, UNIT_SUMS } from '../totals-rows.ts';
 import { tooManyTotals } from '../totals-runs.ts';
 import { prepareText } from './statements.ts';
 
@@ -36,6 +36,7 @@ export function monthReads(
     const meters = statements.meters.get(question.account) as MetersRow | null;
     if (meters === null) return null;
     const totals = readGroups(statements.totals, question, rowsMax);
+    const units = readUnits(statements.units, question, rowsMax);
     const kept = statements.kept.get(retainedSinceNames.journal) as { value: string } | null;
     return {
       journalSinceMs: kept === null ? null : integerOf(kept.value),
@@ -45,6 +46,7 @@ export function monthReads(
       changedAfter: changedFrom(statements.changed, question.account, question.untilMs),
       ...readSeldom(statements, question, rowsMax),
       totals,
+      units,
       company: hasCompany(question) ? readCompany(statements.company, question, companyRowsMax) : [],
       balancePaid: readPaid(statements.paid, question, totals.day, rowsMax),
     };
@@ -78,8 +80,17 @@ function prepareMonth(database: Database) {
   const ofDay = 'SELECT * FROM daily_totals NOT INDEXED WHERE day_ms = $1 AND account_id = $2 LIMIT $3';
   const sums = (groupBy: 'model' | 'key') => {
     const columns = groupColumns[groupBy].join(', ');
-    return prepareText(database, `SELECT ${columns}, ${SUMS} FROM (${ofDay}) GROUP BY ${columns}`);
+    return prepareText(database, `SELECT ${columns}, ${TOTAL_SUMS.sums} FROM (${ofDay}) GROUP BY ${columns}`);
   };
+  const company = (table: string, sums: string, further: string) =>
+    prepareText(
+      database,
+      `SELECT g.*, CASE WHEN $4 = 1 THEN (${TAGS}) END AS tags FROM (
+         SELECT account_id, CASE WHEN $4 = 1 THEN tag_set ELSE 0 END AS tag_set, ${sums} FROM (
+           SELECT * FROM ${table} NOT INDEXED
+           WHERE day_ms = $1 AND account_id IN (SELECT e.value FROM json_each($2) e) LIMIT $3)
+         GROUP BY 1, 2${further}) g`,
+    );
   return {
     meters: prepareText(database, 'SELECT balance, month_start_ms, month_opening FROM account_meters WHERE id = $1'),
     kept: prepareText(database, 'SELECT value FROM installation WHERE name = $1 LIMIT 1'),
@@ -95,14 +106,16 @@ function prepareMonth(database: Database) {
     ),
     newest: prepareText(database, `SELECT ${ENTRY_COLUMNS} ${seldom} ORDER BY r.at_ms DESC, r.seq DESC LIMIT $5`),
     totals: { model: sums('model'), key: sums('key') },
-    company: prepareText(
+    units: prepareText(
       database,
-      `SELECT g.*, CASE WHEN $4 = 1 THEN (${TAGS}) END AS tags FROM (
-         SELECT account_id, CASE WHEN $4 = 1 THEN tag_set ELSE 0 END AS tag_set, ${SUMS} FROM (
-           SELECT * FROM daily_totals NOT INDEXED
-           WHERE day_ms = $1 AND account_id IN (SELECT e.value FROM json_each($2) e) LIMIT $3)
-         GROUP BY 1, 2) g`,
+      `SELECT day_ms, account_id, key_id, model, unit, ${UNIT_SUMS.sums} FROM (
+         SELECT * FROM unit_totals INDEXED BY unit_totals_of_account WHERE account_id = $1 AND day_ms >= $2 AND day_ms < $3 LIMIT $4)
+       GROUP BY day_ms, account_id, key_id, model, unit`,
     ),
+    company: [
+      company('daily_totals', TOTAL_SUMS.sums, ''),
+      company('unit_totals', `unit, ${UNIT_SUMS.sums}`, ', unit'),
+    ],
     paid: prepareText(
       database,
       `SELECT COUNT(*) AS count, CAST(COALESCE(SUM(paid), 0) AS text) AS paid
@@ -158,8 +171,18 @@ function readGroups(
   return totals;
 }
 
-function readCompany(
+function readUnits(
   statement: Statement,
+  { account, sinceMs, untilMs }: MonthQuestion,
+  rowsMax: number,
+): MonthParts['units'] {
+  const rows = statement.all(account, sinceMs, untilMs, rowsMax + 1) as TotalsRow[];
+  if (rows.reduce((sum, { count }) => sum + count, 0) > rowsMax) throw tooManyTotals();
+  return rows.map(readTotal);
+}
+
+function readCompany(
+  statements: readonly Statement[],
   { account, below, tagName, sinceMs, untilMs }: MonthQuestion,
   rowsMax: number,
 ): MonthParts['company'] {
@@ -167,7 +190,9 @@ function readCompany(
   const found: TotalsRow[] = [];
   let rowsLeft = rowsMax;
   for (let dayMs = sinceMs; dayMs < untilMs; dayMs += DAY_MS) {
-    const rows = statement.all(dayMs, accounts, rowsLeft + 1, tagName === null ? 0 : 1) as TotalsRow[];
+    const rows = statements.flatMap(
+      (statement) => statement.all(dayMs, accounts, rowsLeft + 1, tagName === null ? 0 : 1) as TotalsRow[],
+    );
     rowsLeft -= rows.reduce((sum, { count }) => sum + count, 0);
     if (rowsLeft < 0) throw tooManyTotals();
     found.push(...rows);

@@ -2,7 +2,14 @@
 
 import type { Database } from 'bun:sqlite';
 import { bounds } from '../../config/config.ts';
-import { Bindings, type IndexRange, type JsonPath, type ReadValue, type SqlReader } from '../sql-reader.ts';
+import {
+  Bindings,
+  type IndexRange,
+  type JsonPath,
+  type ReadValue,
+  type SqlReader,
+  type UnitRows,
+} from '../sql-reader.ts';
 import { PreparedStatements } from './statements.ts';
 
 /** Reads over one connection, each at once. */
@@ -50,9 +57,19 @@ export function sqliteReader(database: Database, onUnreadable: SqlReader['onUnre
     jsonText: jsonValue,
     jsonHas: (document, member, text) =>
       `EXISTS (SELECT 1 FROM json_each(${document}, '$.${member}') e WHERE e.value = ${text})`,
+    unitsOf,
     lower: (text) => `lower(${text})`,
     contains: (text, part) => `instr(${text}, ${part}) > 0`,
     jsonNumbers: (document, member) => `json_group_array(json_extract(${document}, '$.${member}'))`,
+  };
+}
+
+export function unitsOf(details: string): UnitRows {
+  const at = (path: string) => `json_extract(${details}, '$.${path}.' || e.key)`;
+  return {
+    from: `json_each(${details}, '$.unitCosts') e`,
+    quantity: `COALESCE(${at('use[1]')}, ${at('units')})`,
+    cost: 'e.value',
   };
 }
 

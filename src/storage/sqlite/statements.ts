@@ -15,6 +15,8 @@ import {
   personColumns,
   TOTAL_NAMES,
   totalColumns,
+  UNIT_NAMES,
+  unitColumns,
   usageColumns,
 } from '../tables.ts';
 
@@ -71,6 +73,7 @@ function prepareRecordWrites(database: Database) {
     writeUsage: prepare(insertText('usage_records', usageColumns)),
     replaceUsage: prepare(`UPDATE usage_records SET ${changed.join(', ')} WHERE request_id = $1`),
     writeTotal: prepare(upsertText('daily_totals', totalColumns, TOTAL_NAMES, isAdded)),
+    addUnits: prepare(upsertText('unit_totals', unitColumns, UNIT_NAMES, isAdded)),
     addMonthChange: prepare(upsertText('month_changes', monthColumns, 2, isAdded)),
   };
 }

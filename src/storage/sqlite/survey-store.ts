@@ -17,6 +17,7 @@ import {
 import { storedColumns } from '../stored-columns.ts';
 import { findUnreadable, type StoredText } from '../unreadable-rows.ts';
 import { openForReading } from './open-database.ts';
+import { unitsOf } from './reader.ts';
 import { prepareText } from './statements.ts';
 
 /** NULL instead of an error for a text that is not JSON: it is reported on its own. */
@@ -30,6 +31,7 @@ const sumSyntax: SumSyntax = {
   runningOfGroup: `${json('g.value')} ->> 'running'`,
   monthOfDay: "CAST(strftime('%s', day * 86400, 'unixepoch', 'start of month') AS INTEGER) * 1000",
   tags: `json_each(${json('s.tags')}) e`,
+  unitsOf,
   strangeHold: '',
 };
 

@@ -246,6 +246,7 @@ describe('the catalog in the form that apply takes', () => {
       kind: 'anthropic',
       base_url: 'https://api.anthropic.com',
       needs: [],
+      batches: [],
       auth_types: expect.arrayContaining([
         {
           type: 'file',
@@ -257,7 +258,7 @@ describe('the catalog in the form that apply takes', () => {
         },
       ]),
     });
-    expect(provider_kinds).toContainEqual(expect.objectContaining({ kind: 'sandbox', auth_types: [] }));
+    expect(provider_kinds).toContainEqual(expect.objectContaining({ kind: 'sandbox', batches: null, auth_types: [] }));
   });
 
   test('includes descriptive settings and the price list', async () => {

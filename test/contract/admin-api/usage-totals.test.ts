@@ -60,6 +60,7 @@ test('totals have one row per day, latest first, and a grand total', async () =>
     cache_creation_input_tokens: 30,
     cost: '0.006',
     written_off: '0',
+    units: {},
     provider_cost: '0.0018',
     margin: '0.0022', // sum of four messages; two are in revenue_without_margin
     revenue_without_margin: '0.002',

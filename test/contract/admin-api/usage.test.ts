@@ -54,6 +54,7 @@ test('a record has the shape of the contract', async () => {
     web_searches: 0,
     endpoint: 'messages',
     units: {},
+    unit_costs: {},
     image: null,
     usage_source: 'reported',
     service_tier: null,

@@ -191,7 +191,7 @@ test('without the multiplier, accounts see rates after it, and their receipts ad
 /** Members whose names could be those of something hidden, and are not. */
 const HARMLESS = [
   /\.tags\./, // names of tags
-  /\.units\./, // names of units and of their rates
+  /\.unit(?:s|_costs)\./, // names of units and of their rates
   /\.claimed_groups$/, // of the directory
   /\.provider_cost$/, // null for accounts
   /\.rates\./, // without the multiplier if it is hidden

@@ -209,8 +209,35 @@ export async function expectMoney(
     held: '0',
     balance: nano(credit) - paid,
   });
+  await expectUnits(world, caller, records);
   if (!world.isShared) expect(await world.check()).toMatchObject({ ok: true, open_holds: 0, faults: [] });
   return records;
+}
+
+/** Each unit of a record has a part of its cost, and the totals are the sums of both. */
+async function expectUnits(world: Turnpike, { account }: Caller, records: readonly Json[]): Promise<void> {
+  const sums: Record<string, { quantity: number; cost: number }> = {};
+  for (const record of records) {
+    const [units, costs] = [record['units'], record['unit_costs']] as [Record<string, number>, Record<string, string>];
+    expect(Object.keys(costs).toSorted()).toEqual(
+      Object.keys(units)
+        .filter((unit) => units[unit] !== 0)
+        .toSorted(),
+    );
+    const parts = Object.values(costs).map(nano);
+    const hasText = ['input_tokens', 'output_tokens'].some((name) => record[name] !== 0);
+    const part = parts.reduce((sum, one) => sum + one, 0);
+    if (hasText || parts.length === 0) expect(part).toBeLessThanOrEqual(nano(record['cost']));
+    else expect(part).toBe(nano(record['cost']));
+    for (const [unit, cost] of Object.entries(costs)) {
+      const sum = sums[unit] ?? { quantity: 0, cost: 0 };
+      sums[unit] = { quantity: sum.quantity + (units[unit] ?? 0), cost: sum.cost + nano(cost) };
+    }
+  }
+  if (Object.keys(sums).length === 0) return;
+  const { total } = (await world.admin('GET', `/usage/totals?account=${account}`)) as { total: Json };
+  const totals = Object.entries(total['units'] as Record<string, Json>);
+  expect(Object.fromEntries(totals.map(([unit, use]) => [unit, { ...use, cost: nano(use['cost']) }]))).toEqual(sums);
 }
 
 /** Resolves when so many messages run on without their clients: the disconnect was noticed. */

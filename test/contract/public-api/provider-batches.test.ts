@@ -94,6 +94,7 @@ async function start(requests: Anthropic.Messages.BatchCreateParams.Request[], a
   return { caller, client, id, ended, results, wallet, records, shown };
 }
 
+const FAILED: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
 const untilGiven = (count = 1) =>
   until(
     () => provider.batches,
@@ -146,11 +147,10 @@ test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its
 });
 
 test.each(DIALECTS)('what %s did not execute, or failed at, is sent one by one', async (dialect) => {
-  const failed: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
   provider.answer = (_dialect, body) => {
     const said = JSON.stringify(body);
     if (said.includes('lost')) return null;
-    return said.includes('failed') ? failed : { status: 200, body: GOOD[dialect] };
+    return said.includes('failed') ? FAILED : { status: 200, body: GOOD[dialect] };
   };
   provider.letGo();
   const requests = ['good', 'lost', 'failed'].map((name) => requestOf(name, MODELS[dialect]));
@@ -194,14 +194,18 @@ test.each(DIALECTS)('a batch whose creation at %s was cut off is looked for, and
 });
 
 test.each(DIALECTS)('a batch canceled at %s bills what was done by then, and nothing else', async (dialect) => {
-  provider.answer = (_dialect, body) =>
-    JSON.stringify(body).includes('late') ? null : { status: 200, body: GOOD[dialect] };
-  const requests = ['early', 'late'].map((name) => requestOf(name, MODELS[dialect]));
+  provider.answer = (_dialect, body) => {
+    const said = JSON.stringify(body);
+    if (said.includes('late')) return null;
+    return said.includes('failed') ? FAILED : { status: 200, body: GOOD[dialect] };
+  };
+  const requests = ['early', 'late', 'failed'].map((name) => requestOf(name, MODELS[dialect]));
   const { client, id, ended, results, wallet } = await start(requests);
   await untilGiven();
   await client.messages.batches.cancel(id);
-  expect((await ended()).request_counts).toMatchObject({ succeeded: 1, canceled: 1 });
-  expect((await results()).map(({ result }) => result.type)).toEqual(['succeeded', 'canceled']);
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 1, canceled: 2 });
+  expect((await results()).map(({ result }) => result.type)).toEqual(['succeeded', 'canceled', 'canceled']);
+  expect(provider.direct).toEqual([]);
   expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
   expect(provider.files.size).toBe(0);
 });
@@ -327,6 +331,23 @@ test('an account without room for a copy of its requests has them sent one by on
   );
   expect([provider.batches.length, provider.direct.length]).toEqual([0, 1]);
   await turnpike.admin('POST', '/apply', { document: documentOf() });
+});
+
+test.each(DIALECTS)('if %s stops answering, it is asked again', async (dialect) => {
+  const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
+  await untilGiven();
+  using _ = setBounds({ batchCallMsMax: 200, batchTransferMsMax: 200 });
+  provider.isSilent = true;
+  const { asked } = provider;
+  await until(
+    () => provider.asked,
+    (times) => times > asked + 1,
+  );
+  provider.isSilent = false;
+  provider.letGo();
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
+  expect(provider.direct).toEqual([]);
+  expect(await wallet()).toEqual({ balance: balanceAfter(1), held: '0' });
 });
 
 test.each(DIALECTS)(

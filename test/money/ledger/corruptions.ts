@@ -1,6 +1,7 @@
 // Every way in which stored rows can be wrong, as SQL for SQLite and PostgreSQL (which needs a json_set function),
 // and a ledger to try them on.
 
+import type { UsageRecord } from '../../../src/ledger/ledger.ts';
 import type { Workbench } from './workbench.ts';
 
 /**
@@ -13,7 +14,7 @@ export async function useLedger(bench: Workbench): Promise<void> {
   await bench.credit(10, { source: 'write_off' });
   await bench.setAccount({ creditLine: 0 });
   await bench.credit(1000);
-  await bench.settle(await bench.begin(50), 30, { inputTokens: 5 });
+  await bench.settle(await bench.begin(50), 30, { inputTokens: 5, ...imagesAt(30) });
   await bench.setKey({ quota: 100 });
   await bench.settle(await bench.begin(50), 90, { outputTokens: 7 });
   await bench.setKey({ quota: 500 });
@@ -23,7 +24,7 @@ export async function useLedger(bench: Workbench): Promise<void> {
   await bench.settle(late, 4);
   await bench.takeLease('node-1');
   const refunded = await bench.begin(50);
-  await bench.settle(refunded, 30);
+  await bench.settle(refunded, 30, imagesAt(20));
   await bench.ask({ kind: 'refund', requestId: refunded, amount: 10, note: null });
   const claim = { name: 'order-17', requestHash: 'hash' };
   await bench.setKey({ quota: 200 });
@@ -34,6 +35,12 @@ export async function useLedger(bench: Workbench): Promise<void> {
   await bench.begin(20);
   await bench.ask({ kind: 'leave', requestId: await bench.begin(10) });
 }
+
+const imagesAt = (cost: number): Partial<UsageRecord> => ({
+  endpoint: 'images',
+  units: { counts: { images: 2 }, image: null },
+  unitCosts: { images: cost },
+});
 
 export type Corruption = readonly [what: string, statement: string, fault: string];
 
@@ -134,6 +141,15 @@ export const corruptions: readonly Corruption[] = [
     'UPDATE daily_totals SET costed_messages = costed_messages + 1',
     'is not the sum of its usage records',
   ],
+  ['units that no total counts', 'DELETE FROM unit_totals', 'the total of images of'],
+  ['a wrong quantity of a unit', 'UPDATE unit_totals SET quantity = quantity + 1', 'the total of images of'],
+  ['a wrong cost of a unit', 'UPDATE unit_totals SET cost = cost + 1', 'the total of images of'],
+  ['a unit that no record has', "UPDATE unit_totals SET unit = 'seconds'", 'the total of seconds of'],
+  [
+    'a record whose units cost less than in the total',
+    "UPDATE usage_records SET details = json_set(details, '$.unitCosts.images', 1) WHERE details LIKE '%unitCosts%'",
+    'the total of images of',
+  ],
   ['a daily total on another day', 'UPDATE daily_totals SET day_ms = 0', '1970-01-01 is not the sum'],
   ['a daily total of nothing', 'UPDATE daily_totals SET model = model || 2', 'sandbox-echo2: the total'],
   ['a hold that is gone', 'DELETE FROM holds', 'held amount is not the sum of its holds'],
@@ -197,4 +213,6 @@ export const unreadable: readonly string[] = [
   'UPDATE account_meters SET group_rates = \'{"default":7,"vip":{"running":"many"}}\'',
   "UPDATE key_meters SET rates = 'no JSON'",
   'UPDATE key_meters SET rates = \'{"running":"many"}\'',
+  'UPDATE usage_records SET details = \'{"unitCosts":{\'',
+  'UPDATE usage_records SET details = \'{"unitCosts":{"images":"many"}}\'',
 ];

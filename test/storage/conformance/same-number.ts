@@ -14,6 +14,7 @@ import {
 } from '../../../console/range.ts';
 import { formatUsd, parseUsd } from '../../../src/base/money.ts';
 import { firstDocuments } from '../../../src/catalog/catalog.ts';
+import { UNITS } from '../../../src/wire/wire.ts';
 import { readCsv } from '../../contract/admin-api/exports/read-csv.ts';
 import { type Installation, type Json, makeNode } from '../../contract/admin-api/installation.ts';
 import type { OpenStores } from '../../money/ledger/workbench.ts';
@@ -31,6 +32,8 @@ import {
   type Scope,
   sumOf,
   TAG,
+  type UnitFigures,
+  unitsIn,
 } from '../../support/edge-records.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { noAuditContext } from '../../support/no-audit-context.ts';
@@ -67,11 +70,24 @@ interface Question {
 
 type Ask = (path: string) => Promise<Json>;
 
+/** Expects that the rows of a report, or the columns of a file, have the units of the records of its question. */
+type ExpectUnits = (rows: readonly Json[], ofFile?: 'file') => void;
+
 const groupings = ['day', 'model', 'key', 'account', 'provider', 'group'];
 const rowsOf = (body: Json) => body['data'] as Json[];
 
+/** The units of a file, which has no costs of them. */
+function quantitiesIn(rows: readonly Json[]): Record<string, number> {
+  const sums = UNITS.map((unit) => [unit, rows.reduce((sum, row) => sum + Number(row[unit]), 0)] as const);
+  return Object.fromEntries(sums.filter(([, quantity]) => quantity !== 0));
+}
+
+function quantitiesOf(units: UnitFigures): Record<string, number> {
+  return Object.fromEntries(Object.entries(units).map(([unit, [quantity]]) => [unit, quantity]));
+}
+
 /** Every place that answers the question, and its figures by part. */
-const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]>> = {
+const places: Record<string, (ask: Ask, question: Question, expectUnits: ExpectUnits) => Promise<Figures[]>> = {
   async list(ask, { query }) {
     const rows: Json[] = [];
     for (let cursor = ''; ; ) {
@@ -81,31 +97,36 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
       cursor = `&cursor=${page['next_cursor']}`;
     }
   },
-  async summary(ask, { query }) {
+  async summary(ask, { query }, expectUnits) {
     const figures: Figures[] = [];
     for (const by of groupings) {
       const answer = await ask(`usage/summary?limit=200&group_by=${by}&${query}`);
       expect(answer['counted_since']).toBeNull();
+      for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
       figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
     }
     return figures;
   },
-  async 'a summary of records'(ask, { query }) {
+  async 'a summary of records'(ask, { query }, expectUnits) {
     const answer = await ask(`usage/summary?cost_min=0&group_by=model&${query}`);
+    for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
     return [figuresOf(answer['total'] as Json), sumOf(rowsOf(answer))];
   },
-  async totals(ask, { query }) {
+  async totals(ask, { query }, expectUnits) {
     const figures: Figures[] = [];
     for (const by of groupings)
       for (const then of ['', '&then_by=model']) {
         const answer = await ask(`usage/totals?limit=1000&group_by=${by}${then}&${query}`);
         expect(answer['counted_since']).toBeNull();
+        for (const rows of [[answer['total'] as Json], rowsOf(answer)]) expectUnits(rows);
         figures.push(figuresOf(answer['total'] as Json), sumOf(rowsOf(answer)));
       }
     return figures;
   },
-  async top(ask, { query }) {
+  async top(ask, { query }, expectUnits) {
     const answer = await ask(`usage/top?limit=200&${query}`);
+    expectUnits([answer['total'] as Json]);
+    for (const name of ['models', 'keys', 'accounts']) expectUnits(rowsOf(answer[name] as Json));
     const lists = ['models', 'keys', 'accounts'].map((name) => sumOf(rowsOf(answer[name] as Json)));
     return [figuresOf(answer['total'] as Json), ...lists];
   },
@@ -115,17 +136,22 @@ const places: Record<string, (ask: Ask, question: Question) => Promise<Figures[]
       figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
     return figures;
   },
-  async file(ask, { file, hasNoFile, refunded }) {
+  async file(ask, { file, hasNoFile, refunded }, expectUnits) {
     if (hasNoFile) return [];
     const figures: Figures[] = [];
-    for (const by of ['account,model', 'key', 'day,provider'])
-      figures.push(sumOfFile((await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string, refunded));
+    for (const by of ['account,model', 'key', 'day,provider']) {
+      const text = (await ask(`exports/file?kind=costs&by=${by}&${file}`)) as unknown as string;
+      expectUnits(readCsv(text), 'file');
+      figures.push(sumOfFile(text, refunded));
+    }
     return figures;
   },
-  async statement(ask, { account, hasNoFile, month, refunded }) {
+  async statement(ask, { account, hasNoFile, month, refunded }, expectUnits) {
     if (account === null || hasNoFile || month === null) return [];
     const statement = await ask(`accounts/${account}/statement?month=${month}`);
-    const lists = ['by_day', 'by_model', 'by_key'].map((name) => sumOf(statement[name] as Json[]));
+    const named = ['by_day', 'by_model', 'by_key'].map((name) => statement[name] as Json[]);
+    for (const rows of [[statement['usage'] as Json], ...named]) expectUnits(rows);
+    const lists = named.map(sumOf);
     const file = (await ask(`exports/file?kind=costs&account=${account}&month=${month}`)) as unknown as string;
     return [figuresOf(statement['usage'] as Json), ...lists, sumOfFile(file, refunded)];
   },
@@ -148,9 +174,10 @@ async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, sco
     for (const by of groupingsOf[report] ?? []) {
       const answer = await ask(`usage/${report}?limit=1000&group_by=${by}&tag_name=${TAG}&${query}`);
       const rows = rowsOf(answer);
-      const shown = rows.map((row) => [row[by] as string | null, figuresOf(row)] as const);
+      const figures = (own: Json[]) => ({ ...sumOf(own), units: unitsIn(own) });
+      const shown = rows.map((row) => [row[by] as string | null, figures([row])] as const);
       const right = [...Map.groupBy(records, (record) => groupOf(record, by))].map(
-        ([name, own]) => [name, sumOf(own)] as const,
+        ([name, own]) => [name, figures(own)] as const,
       );
       expect({ report, by, scope, groups: new Map(shown) }).toEqual({ report, by, scope, groups: new Map(right) });
       for (const row of report === 'summary' && by !== 'account' ? rows.filter((one) => one[by] !== null) : []) {
@@ -239,9 +266,15 @@ export function sameNumberConformance(open: OpenStores): void {
         const right = sumOf(ofRange);
         const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));
         const question = questionOf(text, scope, BigInt(refunds.length * REFUND));
-        for (const [place, read] of Object.entries(places))
-          for (const [part, figures] of (await read(ask, question)).entries())
+        const units = unitsIn(ofRange);
+        for (const [place, read] of Object.entries(places)) {
+          const expectUnits: ExpectUnits = (rows, ofFile) => {
+            const [shown, right] = ofFile ? [quantitiesIn(rows), quantitiesOf(units)] : [unitsIn(rows), units];
+            expect({ text, scope, place, units: shown }).toEqual({ text, scope, place, units: right });
+          };
+          for (const [part, figures] of (await read(ask, question, expectUnits)).entries())
             expect({ text, scope, place, part, ...figures }).toEqual({ text, scope, place, part, ...right });
+        }
         await expectGroups(ask, question, rangeOf(text, NOW_MS), scope, ofRange);
         await expectMargins(ask, question, rangeOf(text, NOW_MS), scope, records);
       }

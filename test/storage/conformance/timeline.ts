@@ -96,6 +96,7 @@ function bucketOf(atMs: number, records: readonly StoredUsageRecord[]): UsageBuc
       providerCost: BigInt(sum((one) => one.providerCost ?? 0)),
       costedMessages: costed.length,
       costedRevenue: BigInt(costed.reduce((all, one) => all + one.cost - one.writtenOff, 0)),
+      units: {},
     },
     failed: records.filter(({ outcome }) => outcome !== 'completed').length,
     firstTokens: firstTokensMs.length === 0 ? null : { p50: at(0.5), p95: at(0.95) },

@@ -21,6 +21,7 @@ export const ROWS_OF_LATER_TABLES = `
   INSERT INTO directory_groups VALUES (1, 'engineers', 'oidc', 1, ${sampleOf('directory_groups')});
   INSERT INTO scim_users VALUES (1, 'ada', 'ada@example.com', NULL, NULL, 1, ${sampleOf('scim_users')});
   INSERT INTO scim_groups VALUES (1, 'engineers', NULL, 1, ${sampleOf('scim_groups')});
+  INSERT INTO unit_totals VALUES (0, 1, 1, 'm', '', '', 0, 0, 'images', 2, 3);
   INSERT INTO tag_sets VALUES (1, 2, 3, ${sampleOf('tag_sets', 'tags')});
   INSERT INTO exports VALUES (1, NULL, 1, 'enabled', 1, 1, ${sampleOf('exports')});
   INSERT INTO export_runs VALUES (1, 1, 'done', NULL, 1, ${sampleOf('export_runs')});

@@ -7,9 +7,10 @@ import {
   type DailyTotal,
   type EntryPage,
   type NewEntry,
+  type TotalName,
 } from '../../../src/ledger/ledger.ts';
 import { type AccountMonth, type MonthQuestion, makeAccountMonth } from '../../../src/reports/reports.ts';
-import { partOfTotals } from '../part-of-totals.ts';
+import { partOfTotals, partOfUnits } from '../part-of-totals.ts';
 import { retainedSince } from './drop-rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -31,7 +32,7 @@ export function readMonth(
   { id, balance, month }: AccountRow,
   entries: readonly Numbered[],
   question: MonthQuestion,
-  valueFor: (total: DailyTotal) => string | null,
+  valueFor: (total: Pick<DailyTotal, TotalName>) => string | null,
 ): Promise<AccountMonth> {
   const { sinceMs, untilMs } = question;
   const changedFrom = (startMs: number) =>
@@ -43,6 +44,7 @@ export function readMonth(
   const inDays = [...tables.totals.values()].filter(
     ({ dayMs }) => dayMs >= Math.floor(sinceMs / DAY_MS) * DAY_MS && dayMs < untilMs,
   );
+  const units = [...tables.unitTotals.values()].filter(({ dayMs }) => dayMs >= sinceMs && dayMs < untilMs);
   const totals = inDays.filter(({ account }) => account === id);
   const ofCompany = inDays.filter(({ account }) => account === id || question.below.includes(account));
   const ofDays = totals.map((total) => partOfTotals(total));
@@ -64,7 +66,13 @@ export function readMonth(
       .reduce((sum, { credit, amount }) => sum + BigInt(credit === id ? amount : -amount), 0n),
     entries: besideUsageKinds.flatMap(ofKind).map(({ account: _, ...entry }) => entry),
     totals: { day: ofDays, model: ofDays, key: ofDays },
-    company: ofCompany.map((total) => partOfTotals(total, valueFor(total))),
+    units: units.filter(({ account }) => account === id).map((total) => partOfUnits(total)),
+    company: [
+      ...ofCompany.map((total) => partOfTotals(total, valueFor(total))),
+      ...units
+        .filter(({ account }) => account === id || question.below.includes(account))
+        .map((total) => partOfUnits(total, valueFor(total))),
+    ],
     balancePaid: isFew ? paidByDay(id, ofKind('usage')) : null,
   };
   return makeAccountMonth(parts, question);

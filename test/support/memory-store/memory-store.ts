@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../../src/base/clock.ts';
 import { bounds } from '../../../src/config/config.ts';
+import { nameOf } from '../../../src/ledger/daily-totals.ts';
 import {
   type Bundle,
   type Changes,
@@ -38,6 +39,7 @@ export class MemoryLedgerStore implements LedgerStore {
     entries: [],
     endings: new Map(),
     totals: new Map(),
+    unitTotals: new Map(),
     monthChanges: new Map(),
     accounts: new Map(),
     keys: new Map(),
@@ -107,6 +109,11 @@ export class MemoryLedgerStore implements LedgerStore {
     for (const ending of [...changes.endings, ...changes.corrections])
       tables.endings.set(ending.record.requestId, ending);
     for (const [name, total] of changes.totals) tables.totals.set(name, sum(tables.totals.get(name), total));
+    for (const total of changes.unitTotals) {
+      const name = `${nameOf(total)}\n${total.unit}`;
+      const { quantity = 0, cost = 0 } = tables.unitTotals.get(name) ?? {};
+      tables.unitTotals.set(name, { ...total, quantity: quantity + total.quantity, cost: cost + total.cost });
+    }
     for (const more of changes.months) addMonthChange(tables, more);
     for (const row of coCommitted) writeCoCommitted(tables, row);
   }

@@ -33,6 +33,7 @@ import {
   type RowPage,
   type StoredUsageRecord,
   systemAccounts,
+  type TotalName,
 } from '../../../src/ledger/ledger.ts';
 import {
   type ChargedMessage,
@@ -59,7 +60,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import type { ViewReads } from '../../../src/storage/view-rows.ts';
-import { partOfTotals } from '../part-of-totals.ts';
+import { partOfTotals, partOfUnits } from '../part-of-totals.ts';
 import { agentReads } from './agents.ts';
 import { batchReads } from './batches.ts';
 import { billReads } from './bills.ts';
@@ -425,7 +426,8 @@ function entryReads(tables: MemoryTables): Pick<LedgerReader & MonthStore, 'list
     async readMonth(question) {
       const account = tables.accountMeters.get(question.account);
       const { tagName } = question;
-      const valueFor = (total: DailyTotal) => (tagName === null ? null : valueNamed(tables, total, tagName));
+      const valueFor = (total: Pick<DailyTotal, TotalName>) =>
+        tagName === null ? null : valueNamed(tables, total, tagName);
       return account === undefined ? null : readMonth(tables, account, numbered(), question, valueFor);
     },
   };
@@ -490,14 +492,19 @@ function totalsOver(
   stored: () => StoredUsageRecord[],
   isAsked: (of: { account: number; key: number }, question: Totals) => boolean,
 ) {
-  const totalsOf = (question: Totals): UsageTotal[] =>
-    [...tables.totals.values()]
+  const askedOf = <Total extends Pick<DailyTotal, TotalName>>(totals: Iterable<Total>, question: Totals): Total[] =>
+    [...totals]
       .filter((total) => isAsked(total, question) && isOfModelAndGroup(total, question))
       .filter(({ dayMs }) => dayMs + DAY_MS > (question.sinceMs ?? 0) && dayMs <= (question.untilMs ?? Infinity))
-      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value)
-      .map((total) =>
-        partOfTotals(total, question.tagName == null ? null : valueNamed(tables, total, question.tagName)),
-      );
+      .filter((total) => question.tag == null || valueNamed(tables, total, question.tag.name) === question.tag.value);
+  const totalsOf = (question: Totals): UsageTotal[] => {
+    const tagOf = (total: Pick<DailyTotal, TotalName>) =>
+      question.tagName == null ? null : valueNamed(tables, total, question.tagName);
+    return [
+      ...askedOf(tables.totals.values(), question).map((total) => partOfTotals(total, tagOf(total))),
+      ...askedOf(tables.unitTotals.values(), question).map((total) => partOfUnits(total, tagOf(total))),
+    ];
+  };
   const inRange = (question: Totals): UsageTotal[] => {
     const { days, edges } = divideRange(question);
     const { tag = null, tagName = null } = question;
@@ -591,7 +598,11 @@ function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, gro
 }
 
 /** The value of a tag in the set under which a total counts. */
-function valueNamed({ tagSets }: MemoryTables, { account, tagSet }: DailyTotal, name: string): string | null {
+function valueNamed(
+  { tagSets }: MemoryTables,
+  { account, tagSet }: Pick<DailyTotal, TotalName>,
+  name: string,
+): string | null {
   if (tagSet === 0) return null;
   const stored = tagSets.find((set) => set.account === account && set.id === tagSet);
   return stored === undefined ? 'other' : (JSON.parse(stored.text)[name] ?? null);

@@ -33,6 +33,7 @@ import type {
   NewEntry,
   PersonRow,
   StoredAnswer,
+  UnitTotal,
 } from '../../../src/ledger/ledger.ts';
 import type { CodeBatch, StoredCode } from '../../../src/payments/payments.ts';
 import type { RefusalCount, RouteHour, StoredRefusal } from '../../../src/traffic/traffic.ts';
@@ -54,6 +55,7 @@ export interface MemoryTables extends PaymentTables, ScimTables {
   /** In the order they ended. */
   endings: Map<string, Ending>;
   totals: Map<string, DailyTotal>;
+  unitTotals: Map<string, UnitTotal>;
   /** By account and month. */
   monthChanges: Map<string, MonthChange>;
   accounts: Map<number, Account>;

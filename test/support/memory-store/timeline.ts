@@ -12,6 +12,7 @@ import {
   type UsageTimeline,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
+import { unitEntries } from '../../../src/wire/wire.ts';
 import { partOfTotals } from '../part-of-totals.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -84,5 +85,13 @@ export function totalOfRecord(record: UsageRecord): UsageTotal {
     providerCost: BigInt(record.providerCost ?? 0),
     costedMessages: isCosted ? 1 : 0,
     costedRevenue: isCosted ? BigInt(record.cost - record.writtenOff) : 0n,
+    units: unitsOfRecord(record),
   };
+}
+
+function unitsOfRecord({ units, unitCosts }: UsageRecord): UsageTotal['units'] {
+  if (units === undefined || unitCosts === undefined) return {};
+  return Object.fromEntries(
+    unitEntries(units).map(([unit, quantity]) => [unit, { quantity, cost: BigInt(unitCosts[unit] ?? 0) }]),
+  );
 }

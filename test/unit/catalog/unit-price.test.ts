@@ -10,9 +10,11 @@ import {
   priceRoute,
   priceWorstCase,
   rateRecord,
+  UNBILLED_RATES,
+  unitCostsOf,
 } from '../../../src/catalog/catalog.ts';
 import { modelInput } from '../../../src/catalog/document.ts';
-import { NO_TOKENS, UNITS, type Unit, type Units, unitsOf } from '../../../src/wire/wire.ts';
+import { divideCost, NO_TOKENS, UNITS, type Unit, type Units, unitsOf } from '../../../src/wire/wire.ts';
 import { makeRandom } from '../../support/random.ts';
 
 const MILLION = 1_000_000n;
@@ -106,10 +108,51 @@ test('random prices of all units together have the cost of an independent receip
       [input, '2.5', 1_000_000],
       [77, '10', 1_000_000],
     ] as const;
-    expect(priceMessage(price, counts, millionths(multiplier), 'standard')).toBe(
-      receipt([...text, ...lines], multiplier),
-    );
+    const cost = receipt([...text, ...lines], multiplier);
+    expect(priceMessage(price, counts, millionths(multiplier), 'standard')).toBe(cost);
+
+    const applied = rateRecord(price, counts, millionths(multiplier), 'standard');
+    const parts = unitCostsOf(cost, applied, counts) ?? {};
+    expect(Object.keys(parts)).toEqual(counted.flatMap(([unit, count]) => (count > 0 ? [unit] : [])));
+    let left = cost;
+    for (const [at, [unit, count]] of counted.entries()) {
+      const part = parts[unit] ?? 0;
+      const line = lines[at] as (typeof lines)[number];
+      expect(Math.abs(part - (count === 0 ? 0 : receipt([line], multiplier)))).toBeLessThanOrEqual(2);
+      left -= part;
+    }
+    expect(Math.abs(left - receipt(text, multiplier))).toBeLessThanOrEqual(2);
+    const unitsAlone = receipt(lines, multiplier);
+    const ofAll = unitCostsOf(unitsAlone, applied, { ...NO_TOKENS, units: counts.units }) ?? {};
+    const sum = Object.values(ofAll).reduce((all, part) => all + part, 0);
+    expect(sum).toBe(counted.every(([, count]) => count === 0) ? 0 : unitsAlone);
   }
+});
+
+test('the parts of a cost are none of an unbilled message, and shrink with a refund', () => {
+  const counts = { ...NO_TOKENS, input: 10, units: unitsOf({ images: 3, searches: 2 }) };
+  expect(unitCostsOf(0, UNBILLED_RATES, counts)).toEqual({ images: 0, searches: 0 });
+  expect(unitCostsOf(5, UNBILLED_RATES, NO_TOKENS)).toBeUndefined();
+  expect(
+    divideCost(
+      10,
+      [
+        ['images', 3n],
+        ['searches', 3n],
+      ],
+      9n,
+    ),
+  ).toEqual({ images: 3, searches: 3 });
+  expect(
+    divideCost(
+      11,
+      [
+        ['images', 3n],
+        ['searches', 6n],
+      ],
+      9n,
+    ),
+  ).toEqual({ images: 3, searches: 8 });
 });
 
 test('tokens of another modality without a rate cost as much as text', () => {

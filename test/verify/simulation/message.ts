@@ -256,6 +256,7 @@ class Message {
       usageSource: cost === 0 ? 'none' : 'estimated',
       cost,
       providerCost: cost % 2 === 0 ? Math.floor(cost / 2) : null,
+      ...(cost % 3 === 1 && { units: { counts: { images: cost }, image: null }, unitCosts: { images: cost } }),
     };
   }
 }

@@ -138,7 +138,7 @@ export class PostgresNodes implements AsyncDisposable {
   /** Takes all rows out, by what no node may do. */
   async clear(): Promise<void> {
     const tables =
-      'account_meters key_meters person_meters holds leases claims entries usage_records daily_totals month_changes'.split(
+      'account_meters key_meters person_meters holds leases claims entries usage_records daily_totals unit_totals month_changes'.split(
         ' ',
       );
     const texts = tables.map((table) => `DELETE FROM ${table}`).join('; ');

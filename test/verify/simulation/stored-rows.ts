@@ -12,6 +12,7 @@ import type {
   MonthChange,
   NewEntry,
   PersonRow,
+  UnitTotal,
 } from '../../../src/ledger/ledger.ts';
 import { type HoldsTable, readHold } from '../../../src/storage/stored-hold.ts';
 import * as codec from '../../../src/storage/tables.ts';
@@ -28,6 +29,7 @@ export interface StoredRows {
   entries: NewEntry[];
   endings: Ending[];
   totals: DailyTotal[];
+  units: UnitTotal[];
   months: MonthChange[];
 }
 
@@ -63,6 +65,11 @@ interface TotalTable {
   costed_revenue: number;
 }
 
+type UnitTable = Pick<
+  TotalTable,
+  'day_ms' | 'account_id' | 'key_id' | 'model' | 'provider' | 'group_name' | 'person_id' | 'tag_set' | 'cost'
+> & { unit: UnitTotal['unit']; quantity: number };
+
 interface Tables {
   accounts: codec.AccountMetersTable[];
   keys: codec.KeyMetersTable[];
@@ -73,6 +80,7 @@ interface Tables {
   entries: EntryTable[];
   endings: codec.UsageTable[];
   totals: TotalTable[];
+  units: UnitTable[];
   months: { account_id: number; month_ms: number; change: number }[];
 }
 
@@ -87,6 +95,7 @@ const PLACES: Readonly<Record<keyof Tables, readonly [table: string, order: stri
   entries: ['entries', 'seq'],
   endings: ['usage_records', 'seq'],
   totals: ['daily_totals', 'day_ms, account_id, key_id, model, person_id, tag_set, provider, group_name'],
+  units: ['unit_totals', 'day_ms, account_id, key_id, model, person_id, tag_set, provider, group_name, unit'],
   months: ['month_changes', 'account_id, month_ms'],
 };
 
@@ -96,6 +105,8 @@ export function memoryRows(tables: MemoryTables): StoredRows {
   const sorted = <Row>(rows: Iterable<Row>, nameOf: (row: Row) => string) =>
     [...rows].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const digits = (id: number) => String(id).padStart(16, '0');
+  const nameOfTotal = ({ dayMs, account, key, model, person, tagSet, provider, group }: DailyTotal | UnitTotal) =>
+    `${[dayMs, account, key].map(digits).join(' ')} ${model} ${digits(person)} ${digits(tagSet)} ${provider} ${group}`;
   return {
     accounts: sorted(tables.accountMeters.values(), ({ id }) => digits(id)),
     keys: sorted(tables.keyMeters.values(), ({ id }) => digits(id)),
@@ -105,11 +116,8 @@ export function memoryRows(tables: MemoryTables): StoredRows {
     claims: sorted(tables.claims.values(), ({ key, name }) => `${digits(key)} ${name}`),
     entries: tables.entries,
     endings: [...tables.endings.values()],
-    totals: sorted(
-      tables.totals.values(),
-      ({ dayMs, account, key, model, person, tagSet, provider, group }) =>
-        `${[dayMs, account, key].map(digits).join(' ')} ${model} ${digits(person)} ${digits(tagSet)} ${provider} ${group}`,
-    ),
+    totals: sorted(tables.totals.values(), nameOfTotal),
+    units: sorted(tables.unitTotals.values(), (total) => `${nameOfTotal(total)} ${total.unit}`),
     months: sorted(tables.monthChanges.values(), ({ account, startMs }) => `${digits(account)} ${digits(startMs)}`),
   };
 }
@@ -155,11 +163,12 @@ function readTables(tables: Tables): StoredRows {
       return { record, endedBy: row.ended_by };
     }),
     totals: tables.totals.map(readTotal),
+    units: tables.units.map((row) => ({ ...namesOf(row), unit: row.unit, quantity: row.quantity, cost: row.cost })),
     months: tables.months.map((row) => ({ account: row.account_id, startMs: row.month_ms, change: row.change })),
   };
 }
 
-function readTotal(row: TotalTable): DailyTotal {
+function namesOf(row: UnitTable | TotalTable) {
   return {
     dayMs: row.day_ms,
     account: row.account_id,
@@ -169,6 +178,12 @@ function readTotal(row: TotalTable): DailyTotal {
     group: row.group_name,
     person: row.person_id,
     tagSet: row.tag_set,
+  };
+}
+
+function readTotal(row: TotalTable): DailyTotal {
+  return {
+    ...namesOf(row),
     messages: row.messages,
     inputTokens: row.input_tokens,
     outputTokens: row.output_tokens,

@@ -62,7 +62,13 @@ export function findFaults(model: Model, tables: MemoryTables): string[] {
     expect(`whether claim ${name} is answered`, row?.isAnswered, claim.isAnswered);
     expect(`the failed attempts of claim ${name}`, row?.failedAttempts.join(' '), claim.failed.join(' '));
   }
-  return [...faults, ...findUnbalanced(model, tables), ...findWrongMeters(tables), ...findWrongTotals(tables)];
+  return [
+    ...faults,
+    ...findUnbalanced(model, tables),
+    ...findWrongMeters(tables),
+    ...findWrongTotals(tables),
+    ...findWrongUnits(tables),
+  ];
 }
 
 /** Double entry: each entry has a counterpart, and the entries of an account add up to its balance. */
@@ -147,6 +153,25 @@ function findWrongTotals({ endings, totals }: MemoryTables): string[] {
     add(name, -1, countsOf(total));
   }
   return [...sums].filter(([, rest]) => rest.some((count) => count !== 0)).map(([name]) => `the total of ${name}`);
+}
+
+/** Quantities and costs of units, which a refund or reversal changes with the cost of its record. */
+function findWrongUnits({ endings, unitTotals }: MemoryTables): string[] {
+  const sums: Record<string, [quantity: number, cost: number]> = {};
+  const add = (unit: string, quantity: number, cost: number) => {
+    const sum = sums[unit] ?? [0, 0];
+    sums[unit] = [sum[0] + quantity, sum[1] + cost];
+  };
+  const faults: string[] = [];
+  for (const { record } of endings.values()) {
+    const { units, unitCosts = {}, requestId, cost } = record;
+    for (const [unit, part] of Object.entries(unitCosts)) add(unit, units?.counts[unit as 'images'] ?? 0, part);
+    const parts = Object.values(unitCosts).reduce((sum, part) => sum + part, 0);
+    if (parts > cost) faults.push(`the units of ${requestId} cost ${parts}, and all of it ${cost}`);
+  }
+  for (const { unit, quantity, cost } of unitTotals.values()) add(unit, -quantity, -cost);
+  const wrong = Object.entries(sums).filter(([, rest]) => rest.some((count) => count !== 0));
+  return [...faults, ...wrong.map(([unit, rest]) => `the totals of ${unit} lack ${rest}`)];
 }
 
 function countsOf(total: DailyTotal): number[] {

@@ -417,6 +417,7 @@ export class World {
       cost,
       provider: cost % 5 === 0 ? null : 'sandbox',
       ...attributionOf(cost),
+      ...unitsOf(cost),
     });
   }
 
@@ -427,6 +428,15 @@ export class World {
   #pick<Value>(values: readonly Value[]): Value {
     return values[this.#draw(values.length)] as Value;
   }
+}
+
+/** None, units that are a part of the cost or all of it, or those of an older record. */
+function unitsOf(cost: number): Partial<UsageRecord> {
+  if (cost % 4 === 0) return {};
+  const units = { counts: { images: 1 + (cost % 3), input_image_tokens: cost }, image: null };
+  if (cost % 4 === 1) return { units };
+  const images = Math.floor(cost / 3);
+  return { units, unitCosts: { input_image_tokens: cost % 4 === 2 ? images : cost - images, images } };
 }
 
 /** One of a few attributions, and sometimes that of an older record. */
