@@ -5,7 +5,7 @@ import { loadPage } from '../../api.ts';
 import { type Answer, type Block, emptyAnswer } from './answer.ts';
 import type { MediaUse } from './media-models.ts';
 import { bodyOf, hasSound, type PlaygroundSettings, type Turn } from './request.ts';
-import { MessageRejected, sendMessage } from './send-message.ts';
+import { MessageRejected, type Sent, sendMessage } from './send-message.ts';
 
 export interface Conversation {
   turns: readonly Turn[];
@@ -41,22 +41,14 @@ export function useConversation(
     const controller = new AbortController();
     stopping.current = controller;
     const body = bodyOf(settings, sent);
-    const isOfSound = use === null && (isSpoken || sent.some(hasSound));
     setTurns(sent);
     setFailure(null);
     setRunning(emptyAnswer);
     try {
-      const { signal } = controller;
-      const content = sent.findLast((turn) => turn.role === 'user')?.content ?? [];
-      const result = isOfSound
-        ? await (await loadPage(() => import('./send-sound.ts'))).sendSound({
-            ...{ baseUrl, key, settings, turns: sent, isSpoken, signal },
-          })
-        : use === null
-          ? await sendMessage({ baseUrl, key, body, signal, onAnswer: setRunning })
-          : await (await loadPage(() => import('./send-media.ts'))).sendMedia({
-              ...{ baseUrl, key, use, model: settings.model, content, signal },
-            });
+      const result = await answerTo({
+        ...{ baseUrl, key, settings, use, isSpoken, sent, body },
+        ...{ signal: controller.signal, onAnswer: setRunning },
+      });
       const isStopped = controller.signal.aborted;
       if (stopping.current === controller) setTurns([...sent, { role: 'assistant', ...result, isStopped, body }]);
     } catch (thrown) {
@@ -93,4 +85,29 @@ export function useConversation(
       setFailure(null);
     },
   };
+}
+
+interface Asked {
+  baseUrl: string;
+  key: string;
+  settings: PlaygroundSettings;
+  use: MediaUse | null;
+  isSpoken: boolean;
+  sent: readonly Turn[];
+  body: object;
+  signal: AbortSignal;
+  onAnswer: (answer: Answer) => void;
+}
+
+/** By the protocol that the model, or the sound of the conversation, needs. Rejects with MessageRejected. */
+async function answerTo({ baseUrl, key, settings, use, isSpoken, sent, body, signal, onAnswer }: Asked): Promise<Sent> {
+  const at = { baseUrl, key, signal };
+  if (use !== null) {
+    const content = sent.findLast((turn) => turn.role === 'user')?.content ?? [];
+    const { sendMedia } = await loadPage(() => import('./send-media.ts'));
+    return await sendMedia({ ...at, use, model: settings.model, content });
+  }
+  if (!isSpoken && !sent.some(hasSound)) return await sendMessage({ ...at, body, onAnswer });
+  const { sendSound } = await loadPage(() => import('./send-sound.ts'));
+  return await sendSound({ ...at, settings, turns: sent, isSpoken });
 }

@@ -99,18 +99,7 @@ interface TalkProps {
 }
 
 function Talk({ settings, secondModel, models, found, media, onModel, onSecondModel, onSend, keySource }: TalkProps) {
-  const baseUrl = useBaseUrl();
-  const [isSpoken, setSpoken] = useState(false);
-  const sound = useSoundOf(settings.model);
-  const secondSound = useSoundOf(secondModel);
-  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null, isSpoken && sound.speaks);
-  const second = useConversation(
-    baseUrl,
-    { ...settings, model: secondModel },
-    media.get(secondModel) ?? null,
-    isSpoken && secondSound.speaks,
-  );
-  const talks = secondModel === '' ? [first] : [first, second];
+  const { talks, speech } = useTalks(settings, secondModel, media);
   const [prompts, setPrompts] = useTabState<readonly string[]>('playground-prompts', []);
   const [draft, setDraft] = useState(emptyDraft);
   useScrollToEnd(talks);
@@ -121,7 +110,7 @@ function Talk({ settings, secondModel, models, found, media, onModel, onSecondMo
   const content = contentOf(draft, calls);
   const toolFault = readTools(settings.tools).fault;
   const isReady = keySource.isReady && settings.model !== '' && toolFault === null;
-  const sent = [...first.turns, { role: 'user', content } as const];
+  const sent = [...talks[0].turns, { role: 'user', content } as const];
   const withSecret = async (act: (secret: string) => void) => {
     const secret = await keySource.getSecret();
     if (secret !== null) act(secret);
@@ -166,14 +155,8 @@ function Talk({ settings, secondModel, models, found, media, onModel, onSecondMo
             note={<KeyLine source={keySource} />}
           >
             <PromptHistory prompts={prompts} onChoose={(text) => setDraft({ ...draft, text })} />
-            <SoundButtons
-              use={sound}
-              sounds={draft.sounds}
-              onChange={(sounds) => setDraft({ ...draft, sounds })}
-              isSpoken={isSpoken}
-              onSpoken={setSpoken}
-            />
-            {!media.has(settings.model) && !(isSpoken && sound.speaks) && !sent.some(hasSound) && (
+            <SoundButtons {...speech} sounds={draft.sounds} onChange={(sounds) => setDraft({ ...draft, sounds })} />
+            {!media.has(settings.model) && !speech.isSpoken && !sent.some(hasSound) && (
               <CodeButton size="xs" visibleFrom="xs" body={bodyOf(settings, sent)} />
             )}
           </Composer>
@@ -181,6 +164,21 @@ function Talk({ settings, secondModel, models, found, media, onModel, onSecondMo
       </Box>
     </Box>
   );
+}
+
+/** A conversation with each model, and what the first can do with sound. */
+function useTalks(settings: PlaygroundSettings, secondModel: string, media: TalkProps['media']) {
+  const baseUrl = useBaseUrl();
+  const [asksSpoken, setSpoken] = useState(false);
+  const sound = useSoundOf(settings.model);
+  const isSpoken = asksSpoken && sound.speaks;
+  const secondSound = useSoundOf(secondModel);
+  const speaksToo = asksSpoken && secondSound.speaks;
+  const first = useConversation(baseUrl, settings, media.get(settings.model) ?? null, isSpoken);
+  const ofSecond = { ...settings, model: secondModel };
+  const second = useConversation(baseUrl, ofSecond, media.get(secondModel) ?? null, speaksToo);
+  const talks = secondModel === '' ? ([first] as const) : ([first, second] as const);
+  return { talks, speech: { use: sound, isSpoken, onSpoken: setSpoken } };
 }
 
 interface TalkActionsProps {
