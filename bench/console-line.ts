@@ -12,7 +12,14 @@ const only = new RegExp(process.env['BENCH_ONLY'] ?? '');
 
 await using turnpike = await startOwnTurnpike('it measures a console with its own data');
 const { accounts, key, requestId, tokens } = await fillConsole(turnpike, 30);
-const missing = { batchId: 'none', billId: 'none', destinationId: 'none', deliveryId: 'none', exportId: 'none' };
+const missing = {
+  batchId: 'none',
+  clientBatchId: 'msgbatch_000000000',
+  billId: 'none',
+  destinationId: 'none',
+  deliveryId: 'none',
+  exportId: 'none',
+};
 const names = { modelName: 'sandbox-echo', providerName: 'sandbox', ...missing };
 const pages = pagesOf('operator', { accountId: accounts.acme, keyId: key.id, requestId, ...names });
 const browser = await startChromium();

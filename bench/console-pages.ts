@@ -46,6 +46,7 @@ async function measureAll(service: Service, ids: Ids): Promise<void> {
   if (requestId === undefined) throw new Error('the busiest key has no requests');
   const missing = {
     batchId: 'batch_000000000',
+    clientBatchId: 'msgbatch_000000000',
     billId: 'sandbox:2026-01-05',
     destinationId: 'dest_000000000',
     deliveryId: 'dlv_000000000',

@@ -120,6 +120,17 @@ export const firstPages: Readonly<Record<string, FirstPage>> = {
       ['Requests', 'count', 'count'],
     ],
   },
+  '/batches': {
+    title: 'Batches',
+    empty: 'No batches in this time range',
+    path: '/batches?limit=50&RANGE',
+    cells: [created, status],
+  },
+  '/batches/$clientBatchId': {
+    title: 'Batch',
+    path: '/batches/$clientBatchId',
+    cells: [['Endpoint', 'endpoint'], created],
+  },
   '/events': {
     title: 'Events',
     empty: 'No events in this time range',

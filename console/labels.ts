@@ -107,12 +107,15 @@ export const paymentKindLabels = {
   subscription: 'Plan',
 };
 
-/** Of accounts, keys, tokens, users, destinations, deliveries and payments. */
+/** Of accounts, keys, tokens, users, destinations, deliveries, payments and batches. */
 export const statusLabels: Readonly<Record<string, string>> = {
   ...keyStatusLabels,
   ...deliveryStatusLabels,
   ...paymentStatusLabels,
   invited: 'Invited',
+  running: 'Running',
+  canceling: 'Canceling',
+  ended: 'Ended',
 };
 
 /** The service tiers besides the standard one. */

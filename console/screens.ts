@@ -71,6 +71,17 @@ export const screens: readonly Screen[] = [
     roles: everyone,
   },
   {
+    path: '/batches',
+    load: async () => (await import('./features/batches/list.tsx')).BatchList,
+    roles: everyone,
+    nav: { section: 'monitoring', label: 'Batches', icon: 'layers' },
+  },
+  {
+    path: '/batches/$clientBatchId',
+    load: async () => (await import('./features/batches/show.tsx')).BatchShow,
+    roles: everyone,
+  },
+  {
     path: '/margin',
     load: async () => (await import('./features/margin/show.tsx')).MarginShow,
     roles: installation,

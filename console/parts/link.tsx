@@ -17,6 +17,7 @@ interface TextLinkProps extends Place, AnchorProps {
 
 export const pathOf = {
   account: (id: string) => `/accounts/${id}`,
+  batch: (id: string) => `/batches/${id}`,
   codeBatch: (id: string) => `/codes/${id}`,
   key: (id: string) => `/keys/${id}`,
   delivery: (id: string) => `/deliveries/${id}`,

@@ -5,6 +5,7 @@ import { z } from '@hono/zod-openapi';
 import type { Account } from '../accounts/accounts.ts';
 import { parseDigits } from '../base/checked-number.ts';
 import { formatId } from '../base/ids.ts';
+import { batchOfReserve } from '../batches/batches.ts';
 import { bounds } from '../config/config.ts';
 import { TurnpikeError } from '../errors.ts';
 import {
@@ -101,6 +102,7 @@ export const holdSchema = z
       .string()
       .openapi({ pattern: '^(req_[0-9A-Za-z]{25}|rsv_[0-9]+_[0-9]+)$' })
       .describe('`rsv_…`: the reserve of a batch, for the requests that have not begun.'),
+    batch: idField('msgbatch').nullable().describe('The batch whose reserve it is; null: it is of a message.'),
     key: idField('key'),
     group: hideable('group', z.string()),
     model: z.string(),
@@ -117,7 +119,14 @@ const encodeHold = encoderOf(holdSchema);
 
 function holdJson({ draft, openedAtMs, left, ...hold }: OpenHold): z.infer<typeof holdSchema> {
   const { model, stream } = draft;
-  return encodeHold({ ...hold, model, stream, sinceMs: openedAtMs, callerLeft: left });
+  return encodeHold({
+    ...hold,
+    batch: batchOfReserve(hold.requestId),
+    model,
+    stream,
+    sinceMs: openedAtMs,
+    callerLeft: left,
+  });
 }
 
 const params = z.object({ id: idField('acct') });

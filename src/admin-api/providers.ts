@@ -1,6 +1,7 @@
 // Providers with their health. Credentials are never shown, only that they exist and for whom.
 
 import { z } from '@hono/zod-openapi';
+import { formatDecimal } from '../base/money.ts';
 import type { Catalog, Credential, ProviderSettings } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
 import type { ProbeResult } from '../providers/providers.ts';
@@ -8,7 +9,7 @@ import { routeStates } from '../traffic/traffic.ts';
 import { noObject } from './admin-app.ts';
 import { type AdminDependencies, installation, operator } from './dependencies.ts';
 import { encoderOf } from './encode.ts';
-import { countShown, idField, searchField, timeShown } from './fields.ts';
+import { countShown, idField, rateShown, searchField, timeShown } from './fields.ts';
 import { answerByName } from './pages.ts';
 import { type AdminRoute, get, list, post } from './route.ts';
 import { readProviderStates } from './route-health.ts';
@@ -65,6 +66,10 @@ export const providerSchema = z
       .nullable()
       .describe('Fields of requests beyond the protocols that it gets, as configured; null: none.'),
     batches: z.boolean().describe('Whether requests of batches are sent as batches of the provider.'),
+    batch_cost: rateShown.describe('What it charges for those, as a part of its usual price.'),
+    fetch_urls: z
+      .enum(['off', 'public', 'any'])
+      .describe('Whether images and documents at web addresses are fetched, and from which networks.'),
     batch_bucket: z
       .string()
       .nullable()
@@ -199,6 +204,7 @@ function providerJson(
   stateOf: Awaited<ReturnType<typeof readProviderStates>>,
 ): z.infer<typeof providerSchema> {
   const { name: provider, kind, baseUrl, residency, passthrough, batches, batchBucket, credentials } = settings;
+  const { batchCostMillionths, fetchUrls } = settings;
   const { lastSuccessMs = null, lastFailureMs = null } = dependencies.health(provider) ?? {};
   const { state, down, degraded } = stateOf(provider);
   const models = [...dependencies.catalog.current().models.values()];
@@ -210,6 +216,8 @@ function providerJson(
     residency,
     passthrough: passthrough && [...passthrough.given],
     batches,
+    batchCost: formatDecimal(batchCostMillionths, 6),
+    fetchUrls,
     batchBucket: batchBucket?.uri ?? null,
     hasCredential: credentials.length > 0,
     credentials: credentials.map(({ name, secret, authType = null, account, group }) => ({

@@ -2,6 +2,7 @@
 // results are files; results are rows until the batch ends.
 
 import type { AuditContext } from '../audit/audit.ts';
+import { parseWholeNumber } from '../base/checked-number.ts';
 import type { Nano } from '../base/money.ts';
 import type { NewEvent } from '../events/events.ts';
 import type { Operation, Refusal } from '../ledger/ledger.ts';
@@ -164,4 +165,10 @@ export interface BatchStore {
 export function reserveIdOf({ id, groups }: Pick<Batch, 'id' | 'groups'>, group: string): string | null {
   const at = groups.indexOf(group);
   return at < 0 ? null : `rsv_${id}_${at}`;
+}
+
+/** The batch that a hold with this request id is a reserve of; null: it is none. */
+export function batchOfReserve(requestId: string): number | null {
+  const [start, id = '', ...rest] = requestId.split('_');
+  return start === 'rsv' && rest.length === 1 ? parseWholeNumber(id) : null;
 }

@@ -8,6 +8,7 @@ export {
   type BatchStatus,
   type BatchStore,
   type BegunMessage,
+  batchOfReserve,
   type ItemCounts,
   type ItemOutcome,
   type ItemResult,

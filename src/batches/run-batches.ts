@@ -299,6 +299,7 @@ class BatchRun {
     for (let tries = 1; ; tries++) {
       let sent: SentItem;
       try {
+        if (this.#isOver() && (await this.#costNothing(claim))) return;
         sent = await this.#parts.send(batch, item.body, claim, null);
       } finally {
         turn[Symbol.dispose]();
@@ -344,6 +345,12 @@ class BatchRun {
     if (begun?.state !== 'running') return null;
     const failure = new TurnpikeError('idempotency_in_progress', 'The request is in progress.');
     return { requestId: begun.requestId, status: failure.status, body: '', failure };
+  }
+
+  /** Whether what was sent of the request has ended without an answer, and was not billed: it is as if it had not been sent. */
+  async #costNothing(claim: string): Promise<boolean> {
+    const begun = await this.#parts.store.findBegun(this.#batch.keyId, claim);
+    return begun === null || (begun.state === 'failed' && (await this.#parts.costOf(begun.requestId)) === 0);
   }
 
   async #rest(ms: number, isWhole: boolean): Promise<void> {

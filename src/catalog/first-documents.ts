@@ -20,13 +20,14 @@ export const firstKinds: Readonly<Record<FirstFamily, string>> = {
 };
 
 const MESSAGES = { price: { input: '1', output: '5' } };
-/** Models of the sandbox for other uses than messages. */
+/** Models of the sandbox with other prices: for other uses than messages, and for sound in them. */
 const OTHER_SANDBOX_MODELS: Readonly<Record<string, object>> = {
   'sandbox-embedding': { serves: 'embeddings', price: { input: '1' } },
   'sandbox-rerank': { serves: 'rerank', price: { units: { per_thousand_searches: '2' } } },
   'sandbox-moderation': { serves: 'moderation', price: { input: '1' } },
   'sandbox-image': { serves: 'images', price: { units: { per_image: '0.01' } } },
   'sandbox-speech': { serves: 'speech', price: { units: { per_million_characters: '15' } } },
+  'sandbox-voice': { price: { ...MESSAGES.price, units: { audio_input: '10', audio_output: '20' } } },
   'sandbox-transcription': { serves: 'transcription', price: { units: { per_hour: '0.36' } } },
 };
 

@@ -3,6 +3,7 @@
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html (2026-11-29)
 
 import { createHash } from 'node:crypto';
+import { encodeSegment } from '../base/encode-segment.ts';
 import { Sha256 } from '../base/sha256.ts';
 import { bounds } from '../config/config.ts';
 import { callAddress, describeFault, type HttpOptions, readStart } from '../delivery/delivery.ts';
@@ -139,14 +140,9 @@ async function callS3(access: S3Access, request: S3Request): Promise<{ etag: str
 }
 
 function urlOf({ target }: S3Access, { object, query = {} }: S3Request): URL {
-  const path = [target.bucket, ...object.split('/')].map(encode).join('/');
-  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encode(value)}`);
+  const path = [target.bucket, ...object.split('/')].map(encodeSegment).join('/');
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeSegment(value)}`);
   return new URL(`${target.endpoint.replace(/\/+$/, '')}/${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`);
-}
-
-/** All but the unreserved characters of RFC 3986, as signatures have them. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /**

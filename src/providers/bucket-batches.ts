@@ -1,6 +1,7 @@
 // Batches at clouds, whose requests and results are objects of a bucket that a job reads and writes. Both stores are called by the
 // XML protocol that they share. https://docs.aws.amazon.com/AmazonS3/latest/API, https://cloud.google.com/storage/docs/xml-api (2026-11-30)
 
+import { encodeSegment } from '../base/encode-segment.ts';
 import { bounds } from '../config/config.ts';
 import type { JsonObject } from '../wire/wire.ts';
 import {
@@ -62,11 +63,7 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
     },
     async create(batch, lines, signal) {
       const at = folderOf(batch);
-      const body = {
-        contentType: 'application/jsonl',
-        bytes: lines.bytes,
-        read: (): AsyncIterable<Uint8Array> => lines.read(),
-      };
+      const body = { contentType: 'application/jsonl', ...lines };
       await sendForBatch(store, batch, urlOf(at, at.folder + REQUESTS), { method: 'PUT', body, signal });
       const uri = `${bucketOf(batch).uri}/${batch.name}`;
       return jobs.start(batch, { requests: `${uri}/${REQUESTS}`, results: `${uri}/${RESULTS}` }, signal);
@@ -84,10 +81,18 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
           scrubIdentifiers(`the batch has no results: ${said || 'no reason is given'}`),
         );
       }
+      let [lines, named] = [0, 0];
       for (const name of files) {
         const response = await callForBatch(store, batch, urlOf(at, name), { signal });
-        for await (const line of readObjects(response, RESULT_BYTES_MAX)) yield jobs.result(line);
+        for await (const line of readObjects(response, RESULT_BYTES_MAX)) {
+          const result = jobs.result(line);
+          lines++;
+          if (result.id !== '') named++;
+          yield result;
+        }
       }
+      if (lines > 0 && named === 0)
+        throw new ProviderFault('not_found', 'the results of the batch do not name their requests');
     },
     cancel: (batch, id, signal) => jobs.cancel(batch, id, signal),
     discard: clear,
@@ -126,12 +131,7 @@ function folderOf(batch: ProviderBatch): BatchFolder {
 }
 
 function urlOf({ url }: BatchFolder, name: string): string {
-  return `${url}/${name.split('/').map(encode).join('/')}`;
-}
-
-/** All but the unreserved characters of RFC 3986, as signatures have them. */
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `${url}/${name.split('/').map(encodeSegment).join('/')}`;
 }
 
 /** Names of objects that begin with the folder, up to a thousand: a job writes a few files. Others are not the batch's, whatever the store says. */
@@ -141,7 +141,7 @@ async function list(
   { url, folder }: BatchFolder,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const response = await callForBatch(store, batch, `${url}?list-type=2&prefix=${encode(folder)}`, { signal });
+  const response = await callForBatch(store, batch, `${url}?list-type=2&prefix=${encodeSegment(folder)}`, { signal });
   const { text } = await readText(response, signal, bounds.upstreamBodyBytesMax);
   return [...text.matchAll(/<Key>([\w.:@=/-]{1,1024})<\/Key>/g)]
     .map(([, name = '']) => name)

@@ -24,6 +24,7 @@ afterAll(() => turnpike?.stop());
 function dialogsOf({
   accountId,
   batchId,
+  clientBatchId,
   keyId,
   requestId,
   destinationId,
@@ -35,6 +36,7 @@ function dialogsOf({
     [`/accounts/${accountId}`]: ['Edit', 'Disable', 'Add credit', 'Invite owner'],
     [`/accounts/${accountId}/plan`]: ['Assign plan'],
     [`/codes/${batchId}`]: ['Revoke'],
+    [`/batches/${clientBatchId}`]: ['Cancel batch'],
     [`/destinations/${destinationId}`]: ['Edit', 'Disable', 'Rotate secret'],
     [`/exports/${exportId}`]: ['Disable', 'Send now'],
     '/people': ['Invite user', 'Invite several'],

@@ -70,3 +70,26 @@ export async function fillConsole(turnpike: Turnpike, messageCount = 60): Promis
     requestId,
   };
 }
+
+/** A batch of the key that has ended, and the id of one that waits, because none runs any more. */
+export async function fillBatches({ url, admin }: Turnpike, secret: string, model = 'sandbox-echo'): Promise<string> {
+  const send = async (path: string, body?: object) => {
+    const headers = { 'x-api-key': secret, 'content-type': 'application/json' };
+    const sent = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await (await fetch(`${url}/v1/messages/batches${path}`, sent)).json()) as Record<string, unknown>;
+  };
+  const make = (...models: string[]) => {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    return send('', {
+      requests: models.map((one, at) => ({
+        custom_id: `item-${at}`,
+        params: { model: one, max_tokens: 40, messages },
+      })),
+    });
+  };
+  const { id } = await make(model, 'no-such-model');
+  while ((await send(`/${id}`))['processing_status'] !== 'ended') await Bun.sleep(50);
+  const { document } = (await admin('GET', '/catalogue')) as { document: { settings: object } };
+  await admin('POST', '/apply', { document: { settings: { ...document.settings, batch_messages_max: 0 } } });
+  return String((await make(model, model, 'sandbox-lorem'))['id']);
+}

@@ -5,9 +5,9 @@ import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { eventText, scripts, startScriptedUpstream, upstreamMessage } from '../support/scripted-upstream.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { fillCompany } from './fill-company.ts';
-import { fillConsole } from './fill-console.ts';
+import { fillBatches, fillConsole } from './fill-console.ts';
 import { type FilledPayments, fillPayments } from './fill-payments.ts';
-import { type FilledService, type Places, signUpRoles, withBill, withDelivery, withExport } from './walk-pages.ts';
+import { type FilledService, signUpRoles, withBill, withDelivery, withExport } from './walk-pages.ts';
 
 export const SCRIPT = `"><img src=//evil.example/x onerror=window.ran=1><script>window.ran=1</script>'`;
 /** Model names contain no spaces; this script needs none. */
@@ -75,7 +75,7 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
   const [code] = batch['codes'] as string[];
   await turnpike.admin('POST', `/accounts/${accountId}/redemptions`, { code });
   const ids = { accountId, batchId: String(batch['id']), keyId: hostile.key, requestId };
-  const places: Places = {
+  const places = {
     ...{ ...ids, ...(await withDelivery(turnpike, accountId)), exportId: await withExport(turnpike, accountId) },
     ...{ modelName: SCRIPT_MODEL, providerName: 'evil', billId: await withBill(turnpike, 'evil', SCRIPT) },
   };
@@ -84,10 +84,12 @@ export async function startFilledInstallation(): Promise<FilledInstallation> {
     await service[Symbol.asyncDispose]();
     await upstream.close();
   };
+  const payments = await fillPayments(service, accountId);
+  const company = await fillCompany(turnpike, accountId, people, SCRIPT);
+  const clientBatchId = await fillBatches(turnpike, hostile.secret, SCRIPT_MODEL);
   return {
-    ...{ turnpike, places, scriptRequests, [Symbol.asyncDispose]: stop },
-    payments: await fillPayments(service, accountId),
-    ...{ people, company: await fillCompany(turnpike, accountId, people, SCRIPT) },
+    ...{ turnpike, places: { ...places, clientBatchId }, scriptRequests, [Symbol.asyncDispose]: stop },
+    ...{ payments, people, company },
   };
 }
 

@@ -24,6 +24,9 @@ import { walkerFor } from './walk-pages.ts';
 
 interface Written {
   auth?: { type: string };
+  batches?: boolean;
+  batch_cost?: string;
+  fetch_urls?: string;
 }
 interface Catalogue {
   document: { providers: Record<string, Written> };
@@ -228,6 +231,54 @@ test.skipIf(chromium === null)(
     const credentials = [{ name: 'default', auth: 'file' }];
     expect(await provider('anthropic')).toMatchObject({ credentials, batches: true });
     expect(await page.content()).not.toMatch(/sk-in-the-file|sk-typed/);
+    expect(visitor.problems).toEqual([]);
+  },
+);
+
+test.skipIf(chromium === null)(
+  'settings of batches and web addresses are shown, survive an edit and can be changed',
+  async () => {
+    const address = { base_url: upstream.url.origin, private_network: true, api_key: 'sk-typed' };
+    const batched = { kind: 'anthropic', ...address, batches: true, batch_cost: '0.4', fetch_urls: 'public' };
+    await turnpike.admin('POST', '/apply', { document: { providers: { batched } } });
+    await using visitor = await visitAsOperator();
+    const { page } = visitor;
+    const walker = walkerFor(page, turnpike.url);
+    const chosen = (name: string) => page.getByRole('combobox', { name });
+    const batchSwitch = page.getByRole('switch', { name: 'Batches' });
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    const save = async (...changed: string[]) => {
+      await press(page, 'Review changes');
+      for (const name of changed) await review.getByText(name, { exact: true }).waitFor();
+      expect(await review.locator('tbody').getByRole('row').count()).toBe(changed.length);
+      await press(page, 'Save changes');
+      await review.waitFor({ state: 'detached' });
+    };
+    await visitor.goTo('/providers/batched');
+    await page.getByText('Run by the provider, at 0.4 of its price').waitFor();
+    await page.getByText('Fetched from the internet').waitFor();
+    await press(page, 'Edit');
+    expect(await batchSwitch.isChecked()).toBe(true);
+    expect(await box(page, 'Batch cost').inputValue()).toBe('0.4');
+    expect(await chosen('Web addresses in requests').inputValue()).toBe('public');
+    await walker.settle();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    await batchSwitch.click();
+    await save('batches');
+    const kept = { batches: false, batch_cost: '0.4', fetch_urls: 'public' };
+    expect((await catalogue()).document.providers['batched']).toMatchObject(kept);
+    await press(page, 'Edit');
+    await batchSwitch.click();
+    await box(page, 'Batch cost').fill('twice');
+    await press(page, 'Review changes');
+    await page.getByText(/must be a decimal/).waitFor();
+    await box(page, 'Batch cost').fill('');
+    await chosen('Web addresses in requests').selectOption('Left to the provider');
+    await save('batches', 'batch_cost', 'fetch_urls');
+    const { batches, batch_cost, fetch_urls } = (await catalogue()).document.providers['batched'] ?? {};
+    expect([batches, batch_cost, fetch_urls]).toEqual([true, undefined, undefined]);
     expect(visitor.problems).toEqual([]);
   },
 );

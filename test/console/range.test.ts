@@ -132,14 +132,12 @@ test('a range says which days in UTC it covers, or its times in the zone', () =>
   expect(described('24h', 'Asia/Kathmandu')).toMatch(/^Nov 21, 11:45.PM – now \(Kathmandu time\)$/);
 });
 
-/** Lists without a page. */
-const PAGELESS = ['/batches'];
 /** The latest rows, whatever the range. */
 const LATEST = ['console/features/destinations/show.tsx'];
 
 test('every page that lists rows of a time takes the range of the console', () => {
   const ofRange = Object.values(operations).flatMap(({ path, isList, flags }) =>
-    isList && 'since' in flags && !PAGELESS.includes(path) ? [path] : [],
+    isList && 'since' in flags ? [path] : [],
   );
   expect(ofRange).toContain('/events');
   const lists = projectFiles().flatMap((file) => {

@@ -1,13 +1,13 @@
 // Takes screenshots of pages for review, from a service with data, or without (--empty):
 // bun test/console/screenshots.ts [--empty] [--role owner] [--out DIRECTORY] [--looks wide-light,phone-dark] [--zone America/New_York] /keys /usage …
-// {acme}, {key}, {request}, and the names of payments such as {failed} in a path are replaced by ids. Prints the problems of each page.
+// {acme}, {key}, {request}, {batch}, and the names of payments such as {failed} in a path are replaced by ids. Prints the problems of each page.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startWithStripe } from '../contract/payments/payments-service.ts';
 import { startOwnTurnpike, type Turnpike } from '../support/start-turnpike.ts';
-import { fillConsole } from './fill-console.ts';
+import { fillBatches, fillConsole } from './fill-console.ts';
 import { fillPayments } from './fill-payments.ts';
 import { startChromium, visitAnew } from './open-console.ts';
 
@@ -28,6 +28,7 @@ await using service = values.empty ? null : await startWithStripe();
 await using unpaid = values.empty ? await startOwnTurnpike('its pages show a new installation') : null;
 const turnpike = (service?.turnpike ?? unpaid) as Turnpike;
 const filled = await fillConsole(turnpike, values.empty ? 0 : 60);
+const batch = values.empty ? '' : await fillBatches(turnpike, filled.key.secret);
 const payments = service === null ? {} : await fillPayments(service, filled.accounts.acme);
 const token = filled.tokens[values.role as 'operator'];
 const browser = await startChromium();
@@ -39,6 +40,7 @@ for (const look of values.looks.split(',')) {
       .replace('{acme}', filled.accounts.acme)
       .replace('{key}', filled.key.id)
       .replace('{request}', filled.requestId)
+      .replace('{batch}', batch)
       .replace(/\{(\w+)\}/, (_, name: string) => payments[name as 'paid'] ?? '');
     await visitor.goTo(place);
     const name = `${path.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'overview'}-${look}.png`;

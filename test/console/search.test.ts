@@ -29,6 +29,8 @@ test.skipIf(chromium === null)('Ctrl-K finds pages, objects and ids, and Enter o
     ['ada@', /^Ada/, '/people?person=person_'],
     [opened.filled.requestId, /^Open request/, `/usage/${opened.filled.requestId}`],
     ['create api', /^Create API key/, '/keys/new'],
+    ['msgbatch_0AbCdEfGh', /^Open batch/, '/batches/msgbatch_0AbCdEfGh'],
+    ['batches', /^Batches/, '/batches'],
     ['audit', /^Audit log/, '/audit'],
   ];
   for (const [text, name, path] of places) {

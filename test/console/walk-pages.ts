@@ -8,7 +8,7 @@ import { Browser, type Somebody, signUp } from '../contract/sign-in/browser.ts';
 import { countUse } from '../support/count-uses.ts';
 import type { Turnpike } from '../support/start-turnpike.ts';
 import { type FilledCompany, fillCompany } from './fill-company.ts';
-import { fillConsole } from './fill-console.ts';
+import { fillBatches, fillConsole } from './fill-console.ts';
 import { checkInLooks, findFaultsOfLook, findScript, type Look, takeLook } from './find-faults.ts';
 import { type Visitor, type VisitorOptions, visit } from './open-console.ts';
 
@@ -21,6 +21,7 @@ export type Places = Readonly<
     | 'accountId'
     | 'batchId'
     | 'billId'
+    | 'clientBatchId'
     | 'keyId'
     | 'requestId'
     | 'modelName'
@@ -41,10 +42,12 @@ export interface FilledService {
 
 /** An installation with or without usage, and one user per role. Owner and member belong to the same account. */
 export async function fillService(turnpike: Turnpike, hasUsage: boolean): Promise<FilledService> {
-  const given = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
+  const { secret, ...given } = hasUsage ? await withUsage(turnpike) : await withoutUsage(turnpike);
   const people = await signUpRoles(turnpike, given.accountId);
   const company = hasUsage ? await fillCompany(turnpike, given.accountId, people, 'and development') : null;
-  return { places: { ...given, modelName: 'sandbox-echo', providerName: 'sandbox' }, people, company };
+  const clientBatchId = secret === null ? 'msgbatch_000000000' : await fillBatches(turnpike, secret);
+  const places = { ...given, clientBatchId, modelName: 'sandbox-echo', providerName: 'sandbox' };
+  return { places, people, company };
 }
 
 /** One user per role, owner and member of this account. */
@@ -73,6 +76,7 @@ async function withUsage(turnpike: Turnpike) {
     requestId,
     ...delivery,
     exportId,
+    secret: key.secret,
   };
 }
 
@@ -87,7 +91,13 @@ async function withoutUsage(turnpike: Turnpike) {
     deliveryId: 'dlv_000000000',
     exportId: 'exp_000000000',
   };
-  return { accountId: String(id), keyId: data[0]?.id ?? '', requestId: `req_${'0'.repeat(25)}`, ...missing };
+  return {
+    accountId: String(id),
+    keyId: data[0]?.id ?? '',
+    requestId: `req_${'0'.repeat(25)}`,
+    ...missing,
+    secret: null,
+  };
 }
 
 /** A source and a bill of a provider, for a model of this name. */

@@ -11,6 +11,8 @@ export interface MemoryFiles {
   kept: Map<string, Uint8Array>;
   /** Spooled files that are in use. */
   open: Set<SpooledFile>;
+  /** A spool of another process, with its files in use. */
+  makeSpool(open: Set<SpooledFile>): Spool;
 }
 
 export function memoryFiles(): MemoryFiles {
@@ -26,8 +28,9 @@ export function memoryFiles(): MemoryFiles {
     remove: async (name) => void kept.delete(name),
   };
   const open = new Set<SpooledFile>();
-  const create = async () => spoolFile(sealed, open);
-  return { spool: { bytes: 0, create } as unknown as Spool, bytes, kept, open };
+  const makeSpool = (files: Set<SpooledFile>) =>
+    ({ bytes: 0, create: async () => spoolFile(sealed, files) }) as unknown as Spool;
+  return { spool: makeSpool(open), bytes, kept, open, makeSpool };
 }
 
 function spoolFile(sealed: Map<string, Uint8Array>, open: Set<SpooledFile>): SpooledFile {

@@ -119,7 +119,7 @@ function FundsTiles({ account, holds }: FundsTilesProps) {
         <StatTile
           label="Reserved"
           value={<Money usd={account.held} />}
-          note={heldNote(holds.rows.filter((hold) => !isReserve(hold)).length, holds.showMore !== null)}
+          note={heldNote(holds.rows.filter(({ batch }) => batch === null).length, holds.showMore !== null)}
         />
         <StatTile
           label="Credit line"
@@ -214,6 +214,7 @@ function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
       </Heading>
       <DataTable
         label="Holds"
+        isFolding
         columns={columnsFor(names)}
         rows={holds}
         keyOf={({ request_id: requestId }) => requestId}
@@ -223,11 +224,6 @@ function HoldTable({ holds }: { holds: Rows<HoldShape> }) {
   );
 }
 
-/** Whether it is set aside for a batch, and belongs to no running request. */
-function isReserve({ request_id: requestId }: HoldShape): boolean {
-  return requestId.startsWith('rsv_');
-}
-
 function columnsFor(names: Names): Column<HoldShape>[] {
   return [
     {
@@ -235,8 +231,12 @@ function columnsFor(names: Names): Column<HoldShape>[] {
       label: 'Model',
       show: (hold) => (
         <Stack gap={0}>
-          <span>{hold.model}</span>
-          {isReserve(hold) && <Hint size="xs">Set aside for a batch</Hint>}
+          <span className="wrap">{hold.model}</span>
+          {hold.batch !== null && (
+            <TextLink to={pathOf.batch(hold.batch)} size="xs">
+              Set aside for a batch
+            </TextLink>
+          )}
           {hold.caller_left && <Hint size="xs">Client disconnected; waiting for the provider</Hint>}
         </Stack>
       ),
@@ -244,9 +244,19 @@ function columnsFor(names: Names): Column<HoldShape>[] {
     {
       name: 'key',
       label: 'API key',
-      show: ({ key }) => <TextLink to={pathOf.key(key)}>{names.key(key)}</TextLink>,
+      from: 'xs',
+      show: ({ key }) => (
+        <TextLink to={pathOf.key(key)} className="wrap">
+          {names.key(key)}
+        </TextLink>
+      ),
     },
-    { name: 'request', label: 'Request', from: 'md', show: ({ request_id: requestId }) => requestId },
+    {
+      name: 'request',
+      label: 'Request',
+      from: 'md',
+      show: ({ request_id: requestId, batch }) => <span className="wrap">{batch === null ? requestId : '–'}</span>,
+    },
     { name: 'since', label: 'Started', from: 'sm', show: ({ since }) => <When at={since} isRelative /> },
     moneyColumn('amount', 'Reserved', ({ amount }) => amount, { precision: 'request' }),
   ];

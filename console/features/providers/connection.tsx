@@ -34,6 +34,12 @@ import {
   furtherNameFault,
   furtherValues,
 } from './further-credentials.tsx';
+import {
+  FurtherSettingFields,
+  furtherSettingMembers,
+  furtherSettingNames,
+  furtherSettings,
+} from './further-settings.tsx';
 
 const privateHint = 'Required for private addresses such as 10.0.0.5 or localhost.';
 
@@ -317,6 +323,8 @@ interface LoadedEditFormProps {
   onDone: () => void;
 }
 
+const ownFields: readonly string[] = ['base_url', 'private_network', 'batches', ...furtherSettingNames];
+
 function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: LoadedEditFormProps) {
   const { name } = provider;
   const form = useForm({
@@ -328,14 +336,14 @@ function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: Loaded
       further: furtherValues(written.credentials),
       private_network: written.private_network,
       ...batchValues(written, provider.batches),
+      ...furtherSettings(written),
     },
     validate: { further: { name: (name, { further }) => furtherNameFault(name, further) } },
   });
   const places = (['region', 'project'] as const).filter((member) => written[member] !== undefined);
   const apply = useReview({ done: 'Provider saved.', onDone });
   const fieldOf = (field: string) =>
-    ['base_url', 'private_network', 'batches', ...places, ...(batchNeeds ?? [])].includes(field) ||
-    isCredentialField(field, form.values, types)
+    [...ownFields, ...places, ...(batchNeeds ?? [])].includes(field) || isCredentialField(field, form.values, types)
       ? field
       : furtherField(field, form.values.further, types);
   const faults = objectFaults(apply.failure, ['providers', name], (field) => fieldOf(field) !== null);
@@ -352,8 +360,9 @@ function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: Loaded
       const credential = credentialMembers(values, types);
       const others = form.isDirty('further') ? { credentials: furtherMembers(further, types) } : {};
       const batched = batchMembers(values, batchNeeds, form.isDirty('batches'));
+      const settings = { ...batched, ...furtherSettingMembers(values, batchNeeds !== null) };
       const connected = { ...current, ...placed, base_url: address, private_network };
-      const changed = { ...connected, ...credential, ...others, ...batched };
+      const changed = { ...connected, ...credential, ...others, ...settings };
       return { document: { providers: { [name]: changed } } };
     }),
   );
@@ -378,6 +387,7 @@ function LoadedEditForm({ provider, written, types, batchNeeds, onDone }: Loaded
           {...form.getInputProps('private_network', { type: 'checkbox' })}
         />
         <BatchFields form={form} needs={batchNeeds} />
+        <FurtherSettingFields form={form} hasBatches={batchNeeds !== null && form.values.batches} />
         {faults === null && <FailureNotice failure={apply.failure} />}
         <FormActions onCancel={onDone} label="Review changes" isPending={apply.isAsking} />
       </Stack>

@@ -15,6 +15,7 @@ import { useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
 import { ProviderEditButton, ProviderTest } from './connection.tsx';
 import { authName } from './credential-fields.tsx';
+import { fetchLabels } from './further-settings.tsx';
 import { kindName } from './list.tsx';
 
 const stateLabels = {
@@ -73,7 +74,7 @@ function Actions({ provider }: { provider: ProviderShape }) {
 }
 
 function Connection({ provider }: { provider: ProviderShape }) {
-  const { health } = provider;
+  const { health, batch_bucket: bucket } = provider;
   return (
     <Section title="Connection">
       <Facts
@@ -82,7 +83,13 @@ function Connection({ provider }: { provider: ProviderShape }) {
           { name: 'Address', value: provider.base_url ?? 'Built in' },
           provider.residency && { name: 'Data residency', value: provider.residency.join(', ') },
           provider.passthrough && { name: 'Passed on', value: provider.passthrough.join(', ') },
-          provider.batches ? { name: 'Batches', value: provider.batch_bucket ?? 'Run by the provider' } : null,
+          provider.batches
+            ? {
+                name: 'Batches',
+                value: `Run by the provider${bucket === null ? '' : ` in ${bucket}`}, at ${provider.batch_cost} of its price`,
+              }
+            : null,
+          provider.fetch_urls === 'off' ? null : { name: 'Web addresses', value: fetchLabels[provider.fetch_urls] },
           { name: 'Health', value: <ProviderHealth provider={provider} /> },
           { name: 'Last response', value: <When at={health.last_success_at} isRelative /> },
           { name: 'Last failure', value: <When at={health.last_failure_at} isRelative /> },

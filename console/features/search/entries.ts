@@ -58,11 +58,15 @@ export function matchingEntries(entries: readonly Entry[], text: string, max: nu
   return entries.filter(matches).slice(0, max);
 }
 
-/** The page of a request or payment, if the text is its id. Whether it exists is for that page to say. */
+/** The page of a request, batch or payment, if the text is its id. Whether it exists is for that page to say. */
 export function idEntries(text: string, paymentsPath: string | null): Entry[] {
   if (/^req_[0-9A-Za-z]{25}$/.test(text))
     return [
       { id: text, group: 'Requests', label: 'Open request', description: text, icon: 'list', to: pathOf.request(text) },
+    ];
+  if (/^msgbatch_[0-9A-Za-z]{9}$/.test(text))
+    return [
+      { id: text, group: 'Batches', label: 'Open batch', description: text, icon: 'layers', to: pathOf.batch(text) },
     ];
   if (/^pay_[0-9A-Za-z]{9}$/.test(text) && paymentsPath !== null)
     return [

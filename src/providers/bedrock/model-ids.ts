@@ -1,6 +1,7 @@
 // Model ids at Bedrock: foundation models, cross-region inference profiles such as "eu.anthropic.claude-…", and ARNs.
 
 import { createHash } from 'node:crypto';
+import { encodeSegment } from '../../base/encode-segment.ts';
 import type { Attempt } from '../provider.ts';
 
 const CROSS_REGION = /^(?:us-gov|us|eu|apac|jp|au|ca|in|global)\./;
@@ -24,11 +25,6 @@ export function isClaude(model: string): boolean {
 /** The URL of an operation on a model; the id is one segment of the path, as its signature requires. */
 export function modelUrl(baseUrl: string, model: string, operation: string): string {
   return `${baseUrl.replace(/\/+$/, '')}/model/${encodeSegment(model)}/${operation}`;
-}
-
-function encodeSegment(text: string): string {
-  const hex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-  return encodeURIComponent(text.toWellFormed()).replaceAll(/[!'()*]/g, hex);
 }
 
 /** Identifies the model that signed a thought: no other may get it back. */

@@ -12,7 +12,8 @@ import { readStep, refuseScript, type ScriptedPart } from './read-script.ts';
 export type ReplyBlock =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'tool_use'; id: string; name: string; input: JsonObject };
+  | { type: 'tool_use'; id: string; name: string; input: JsonObject }
+  | { type: 'audio'; id: string; data: string; transcript: string; expires_at: number };
 
 export interface SandboxReply {
   id: string;
@@ -60,6 +61,7 @@ function fit(blocks: readonly ReplyBlock[], { body, maxTokens }: ReplyRequest): 
     return { blocks: kept, stopReason, stopSequence, outputTokens: tokensOf(bytes) };
   };
   for (const block of blocks) {
+    if (block.type === 'audio') continue; // made of texts that fit
     if (block.type === 'tool_use') {
       const inputBytes = bytesOf(JSON.stringify(block.input));
       // A truncated input would be invalid JSON, which clients take for a broken stream.
@@ -104,6 +106,17 @@ function lastUserText(body: JsonObject): string {
   return textIn(content) || results.map((result) => textIn(result['content'])).join('');
 }
 
+/** Says how much sound the last user message has; empty without any. */
+function describeSound(body: JsonObject): string {
+  const content = jsonObjects(body['messages']).findLast((message) => message['role'] === 'user')?.['content'];
+  const sounds = jsonObjects(content).filter(({ type }) => type === 'audio');
+  const bytes = sounds.reduce(
+    (sum, { source }) => sum + Buffer.byteLength(textOf(objectOf(source)['data']), 'base64'),
+    0,
+  );
+  return sounds.length === 0 ? '' : `The sandbox heard ${bytes} bytes of sound.`;
+}
+
 function textIn(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   return jsonObjects(content)
@@ -130,7 +143,7 @@ function answerOf(answers: SandboxModel['answers'], request: ReplyRequest): Repl
   const { tools, isForced } = readToolChoice(body);
   const tool = answers === 'tool' || isForced ? nextTool(body, tools, isForced) : undefined;
   if (tool !== undefined) return callOf(tool, fillArguments(tool.schema), request);
-  return { type: 'text', text: composeValue(body) ?? lastUserText(body) };
+  return { type: 'text', text: composeValue(body) ?? (lastUserText(body) || describeSound(body)) };
 }
 
 /** After a result comes text, so that an agent finishes; a forced choice first calls each tool once. */
@@ -230,6 +243,7 @@ export const sandboxModels: ReadonlyMap<string, SandboxModel> = new Map<string, 
   ['sandbox-tool', { ...ECHO, answers: 'tool' }],
   ['sandbox-thinking', { ...ECHO, answers: 'thinking' }],
   ['sandbox-cut', { ...ECHO, isCut: true }],
+  ['sandbox-voice', ECHO],
   ['sandbox-slow', { ...ECHO, firstByteAfterMs: 5_000 }],
   ...ERROR_STATUSES.map((status): [string, SandboxModel] => [
     `sandbox-error-${status}`,

@@ -90,14 +90,35 @@ export async function speak(attempt: Attempt, requestId: string): Promise<ByteRe
   if (characters.length > CHARACTERS_MAX)
     refuseField('input', `String should have at most ${CHARACTERS_MAX} characters`);
   const speed = typeof fields['speed'] === 'number' ? fields['speed'] : 1;
-  return soundReply(attempt, tones(characters, Math.round(CHARACTER_SAMPLES / speed)), 'audio/wav', requestId);
+  const samplesEach = Math.round(CHARACTER_SAMPLES / speed);
+  return soundReply(attempt, wavOf(characters, samplesEach), 'audio/wav', requestId);
 }
 
-async function* tones(characters: readonly string[], samplesEach: number): AsyncGenerator<Uint8Array, void> {
+const ANSWER_CHARACTERS_MAX = 1_000; // a minute
+const PCM_SAMPLE_RATE = 24_000; // of samples without a head, as at OpenAI
+
+/** The beginning of an answer as sound: a WAV file, or its samples alone. */
+export async function speakAnswer(text: string, hasHead: boolean): Promise<Buffer> {
+  const characters = [...text.slice(0, ANSWER_CHARACTERS_MAX)];
+  const pieces = hasHead
+    ? wavOf(characters, CHARACTER_SAMPLES)
+    : tones(characters, (CHARACTER_SAMPLES * PCM_SAMPLE_RATE) / SAMPLE_RATE, PCM_SAMPLE_RATE);
+  return Buffer.concat(await Array.fromAsync(pieces));
+}
+
+async function* wavOf(characters: readonly string[], samplesEach: number): AsyncGenerator<Uint8Array, void> {
   yield wavHead(characters.length * samplesEach * SAMPLE_BYTES);
+  yield* tones(characters, samplesEach);
+}
+
+async function* tones(
+  characters: readonly string[],
+  samplesEach: number,
+  rate = SAMPLE_RATE,
+): AsyncGenerator<Uint8Array, void> {
   for (let from = 0; from < characters.length; from += CHARACTERS_PER_CHUNK) {
     const spoken = characters.slice(from, from + CHARACTERS_PER_CHUNK);
-    yield Buffer.concat(spoken.map((character) => tone(character, samplesEach)));
+    yield Buffer.concat(spoken.map((character) => tone(character, samplesEach, rate)));
     await ownTurn();
   }
 }
@@ -121,16 +142,13 @@ function wavHead(soundBytes: number): Buffer {
 }
 
 /** Spaces are silent; the other characters have pitches between two octaves. */
-function tone(character: string, samples: number): Buffer {
+function tone(character: string, samples: number, rate: number): Buffer {
   const sound = Buffer.alloc(samples * SAMPLE_BYTES);
   if (character.trim() === '') return sound;
   const pitch = 220 * 2 ** (((character.codePointAt(0) ?? 0) % 25) / 12);
   for (let at = 0; at < samples; at++) {
     const swell = Math.sin((Math.PI * at) / samples); // begins and ends silently
-    sound.writeInt16LE(
-      Math.round(8_000 * swell * Math.sin((2 * Math.PI * pitch * at) / SAMPLE_RATE)),
-      at * SAMPLE_BYTES,
-    );
+    sound.writeInt16LE(Math.round(8_000 * swell * Math.sin((2 * Math.PI * pitch * at) / rate)), at * SAMPLE_BYTES);
   }
   return sound;
 }

@@ -1,6 +1,14 @@
 // A deterministic provider inside the service, for first starts and tests; its faults take the path of a real one's.
 
-import { type JsonObject, makeEvent, type StreamEvent, splitBlock, textOf } from '../../wire/wire.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  makeEvent,
+  type StreamEvent,
+  splitBlock,
+  textOf,
+} from '../../wire/wire.ts';
 import { NO_ABILITIES } from '../abilities.ts';
 import { mapFault } from '../map-fault.ts';
 import { offeredModel } from '../offered-models.ts';
@@ -8,6 +16,7 @@ import { type Attempt, type EventSource, type Provider, ProviderFault, type Prov
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
 import { composeReply, sandboxModels } from './compose-reply.ts';
 import { countInputTokens, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
+import { speakAnswer } from './media.ts';
 import { otherModelNames, sandboxUses } from './other-uses.ts';
 
 export const sandboxModelNames: readonly string[] = [...sandboxModels.keys(), ...otherModelNames];
@@ -23,12 +32,15 @@ export const sandbox: Provider = {
     if (model.errorStatus !== null)
       throw errorAnswer(model.errorStatus, `the sandbox answers with ${model.errorStatus}`, upstreamRequestId);
     const { request, upstreamModel, maxTokens } = attempt;
-    const reply = composeReply(model, upstreamModel, { body: request.body, maxTokens, nonce: nonce() });
+    const composed = composeReply(model, upstreamModel, { body: request.body, maxTokens, nonce: nonce() });
+    const reply = request.hasSound === true ? await spoken(composed, request.body['audio']) : composed;
     if (model.firstByteAfterMs > 0) await wait(model.firstByteAfterMs, attempt.signal);
     return answer(model, reply, attempt, upstreamRequestId);
   },
 
   uses: sandboxUses,
+
+  sound: () => ({ input: true, output: true }),
 
   countTokens: async (attempt) => countInputTokens(attempt.request.body),
 
@@ -44,6 +56,26 @@ export const sandbox: Provider = {
 
   listModels: async () => sandboxModelNames.map((name) => offeredModel({}, name)),
 };
+
+const SOUND_LIFE_SECONDS = 3_600; // as at OpenAI
+
+/** The reply with its texts as sound, if sound was asked for. */
+async function spoken(reply: SandboxReply, audio: JsonValue | undefined): Promise<SandboxReply> {
+  if (!isJsonObject(audio)) return reply;
+  const expires_at = Math.floor(Date.now() / 1_000) + SOUND_LIFE_SECONDS;
+  const blocks = reply.blocks.map(async (block): Promise<ReplyBlock> => {
+    if (block.type !== 'text') return block;
+    const sound = await speakAnswer(block.text, audio['format'] !== 'pcm16');
+    return {
+      type: 'audio',
+      id: `audio_${nonce()}`,
+      data: sound.toString('base64'),
+      transcript: block.text,
+      expires_at,
+    };
+  });
+  return { ...reply, blocks: await Promise.all(blocks) };
+}
 
 function answer(
   model: SandboxModel,

@@ -41,6 +41,8 @@ const NOT_USED = {
   last_failure_at: null,
 };
 
+const NOT_BATCHED = { batches: false, batch_bucket: null, batch_cost: '0.5', fetch_urls: 'off' };
+
 describe('a provider', () => {
   test('is shown with the models that have a route to it, without its credential', async () => {
     await configure('https://api.example.com');
@@ -51,8 +53,7 @@ describe('a provider', () => {
       has_credential: true,
       residency: null,
       passthrough: null,
-      batches: false,
-      batch_bucket: null,
+      ...NOT_BATCHED,
       credentials: [{ name: 'default', auth: null, failure: null, account: null, group: null }],
       models: ['big', 'big-too'],
       model_list: null,
@@ -69,8 +70,7 @@ describe('a provider', () => {
         has_credential: false,
         residency: null,
         passthrough: null,
-        batches: false,
-        batch_bucket: null,
+        ...NOT_BATCHED,
         credentials: [],
         models: ['big', 'sandbox-echo'],
         model_list: null,

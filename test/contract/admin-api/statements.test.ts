@@ -1,7 +1,7 @@
 // An account's statement, its open holds, and its entries by kind or by message.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { newRequestId, parseId } from '../../../src/base/ids.ts';
+import { formatId, newRequestId, parseId } from '../../../src/base/ids.ts';
 import { NO_LIMITS } from '../../money/ledger/workbench.ts';
 import {
   errorOf,
@@ -167,6 +167,7 @@ test('open holds are listed oldest first, in pages, and ended ones are not liste
   await stores.gate.submit({ operations: [{ kind: 'leave', requestId: String(requestIds[1]) }] });
   const holds = await rowsOf('holds');
   expect(holds[0]).toEqual({
+    batch: null,
     request_id: requestIds[0],
     key: key['id'],
     group: 'default',
@@ -188,7 +189,7 @@ test('open holds are listed oldest first, in pages, and ended ones are not liste
   const { body } = await ask('GET', `${path}/holds?limit=2`);
   expect(await rowsOf(`holds?cursor=${body['next_cursor']}`)).toMatchObject([
     holds[2],
-    { request_id: 'rsv_5000000000_0', amount: '0.005', caller_left: false },
+    { request_id: 'rsv_5000000000_0', batch: formatId('msgbatch', 5_000_000_000), amount: '0.005', caller_left: false },
   ]);
   const { body: upToReserve } = await ask('GET', `${path}/holds?limit=4`);
   expect(await rowsOf(`holds?cursor=${upToReserve['next_cursor']}`)).toEqual([]);

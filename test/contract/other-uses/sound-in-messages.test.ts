@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { sharedTurnpike } from '../../support/shared-turnpike.ts';
 import { chatCompletions } from '../fronts/drivers/chat-completions.ts';
 import { generateContent } from '../fronts/drivers/generate-content.ts';
 import { responses } from '../fronts/drivers/responses.ts';
@@ -407,4 +408,38 @@ test('a stream of Gemini, which counts its prompt first, keeps the rate of sound
   expect(await response.text()).toEndWith('data: [DONE]\n\n');
   const cost = String((15 * 0.3 + 96 * 1 + 5 * 2.5) / 1e6);
   await expectMoney(world, caller, [{ units: { input_audio_tokens: 96 }, cost, written_off: '0' }], '0.001');
+});
+
+test('a new installation has a model that speaks and hears, the same each time', async () => {
+  const turnpike = await sharedTurnpike();
+  const { secret, account } = await turnpike.makeKey({ name: 'with a voice', credit: '1.00' });
+  const ask = async (members: Json) => {
+    const response = await fetch(`${turnpike.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: json({ model: 'sandbox-voice', max_completion_tokens: 100, ...members }),
+    });
+    expect(response.status).toBe(200);
+    return await response.text();
+  };
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const spoken = { messages, modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } };
+  const soundOf = (text: string) => JSON.parse(text).choices[0].message.audio;
+  const [first, second] = [soundOf(await ask(spoken)), soundOf(await ask(spoken))];
+  expect(first).toMatchObject({ id: expect.stringMatching(/^audio_/), transcript: 'Hello' });
+  expect(first.data).toBe(second.data);
+  const file = Buffer.from(first.data, 'base64');
+  expect(file.subarray(0, 12).toString('latin1')).toMatch(/^RIFF....WAVE$/s);
+  expect(file.length).toBe(44 + 5 * 960 * 2); // 60 ms a character
+  const streamed = await ask({ ...spoken, stream: true, audio: { voice: 'alloy', format: 'pcm16' } });
+  const pieces = streamed.split('\n').flatMap((line) => {
+    const delta = line.startsWith('data: {') ? JSON.parse(line.slice(6)).choices[0]?.delta : undefined;
+    return delta?.audio === undefined ? [] : [Buffer.from(delta.audio.data, 'base64')];
+  });
+  expect(Buffer.concat(pieces).length).toBe(5 * 1_440 * 2);
+  const heard = { type: 'input_audio', input_audio: { data: wav(3), format: 'wav' } };
+  const answer = JSON.parse(await ask({ messages: [{ role: 'user', content: [heard] }] }));
+  expect(answer.choices[0].message.content).toBe('The sandbox heard 344 bytes of sound.');
+  const { data } = (await turnpike.admin('GET', `/usage?account=${account}`)) as { data: Json[] };
+  expect(data[3]).toMatchObject({ cost: '0.000042', units: { output_audio_tokens: 2 } });
 });

@@ -173,6 +173,23 @@ test.each(['answered', 'running'] as const)(
   },
 );
 
+test('a request that an earlier run sent, and that cost nothing, is not sent again when the batch is canceled', async () => {
+  let sends = 0;
+  const send = async () => {
+    sends++;
+    return answered;
+  };
+  const { bench, batch, batches, run, ended, held } = await openBatch('messages', ['one'], send);
+  await using _bench = bench;
+  batches.findBegun = async () => ({ requestId: 'req_1', state: 'failed' });
+  await batches.cancelBatch({ ...batch, status: 'canceling', cancelAtMs: bench.clock.nowMs() });
+  const runner = run();
+  const { counts } = await ended;
+  await runner.stop();
+  expect([counts, sends]).toEqual([{ succeeded: 0, errored: 0, canceled: 1, expired: 0 }, 0]);
+  expect(await held()).toBe(0);
+});
+
 test('a failed attempt that may be billed has its error as the result when the batch is canceled', async () => {
   using _bounds = setBounds({ batchItemPauseMs: 60_000, batchesPollMs: 5 });
   const sent = Promise.withResolvers<void>();

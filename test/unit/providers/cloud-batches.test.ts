@@ -2,7 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import { mapStoreFault } from '../../../src/providers/bucket-batches.ts';
-import { providerKinds } from '../../../src/providers/providers.ts';
+import { type ProviderBatch, providerKinds } from '../../../src/providers/providers.ts';
+import { startBatchProvider } from '../../support/batch-provider.ts';
+import { faultOf } from './make-attempt.ts';
 
 const lineOf = (kind: string, url: string, body: object | string, betas: string | null = null) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -52,4 +54,29 @@ test('the fault of a bucket has the words of its store, without names of the acc
   expect(mapStoreFault(503, new Headers(), 'not XML', 0).message).toBe(
     'the bucket of its batches answered with status 503',
   );
+});
+
+test('results that do not name their requests are a failure that the operator sees', async () => {
+  await using provider = startBatchProvider();
+  const store = { uri: 'gs://bucket/prefix', url: `${provider.url}/store`, role: null };
+  const endpoint = { name: 'google', kind: 'vertex', baseUrl: provider.url, credential: null, batchBucket: store };
+  const batch: ProviderBatch = {
+    endpoint: { ...endpoint, project: 'p', region: 'global' },
+    url: `${GOOGLE}/google/models/gemini:generateContent`,
+    betas: null,
+    name: 'turnpike-1',
+    requests: 1,
+    createdAtMs: 0,
+  };
+  const results = (labels: object) => {
+    const line = { request: { labels }, status: '', response: { candidates: [] } };
+    provider.files.set('bucket/prefix/turnpike-1/results/p/predictions.jsonl', JSON.stringify(line));
+    const { batches } = providerKinds.get('vertex') ?? expect.unreachable();
+    return Array.fromAsync(batches?.results(batch, '1', new AbortController().signal) ?? []);
+  };
+  expect(await results({ turnpike_request: 'turnpike-1-0' })).toMatchObject([{ id: 'turnpike-1-0' }]);
+  expect(await faultOf(results({}))).toMatchObject({
+    kind: 'not_found',
+    message: 'the results of the batch do not name their requests',
+  });
 });

@@ -54,7 +54,7 @@ function deltas(events: readonly StreamEvent[]): string[] {
 
 test('the models are those of the contract, and no others', async () => {
   expect([...sandboxModelNames]).toEqual([
-    ...['echo', 'lorem', 'tool', 'thinking', 'cut', 'slow'].map((name) => `sandbox-${name}`),
+    ...['echo', 'lorem', 'tool', 'thinking', 'cut', 'voice', 'slow'].map((name) => `sandbox-${name}`),
     ...[400, 401, 403, 404, 413, 429, 500, 502, 503, 504, 529].map((status) => `sandbox-error-${status}`),
     ...['embedding', 'rerank', 'moderation', 'image', 'speech', 'transcription'].map((name) => `sandbox-${name}`),
   ]);

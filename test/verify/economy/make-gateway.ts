@@ -149,12 +149,12 @@ export function publicOver(
 /** In the place of a stream that is read by hand. */
 async function* unread(): AsyncGenerator<StreamPiece> {}
 
-/** A catalog file with all models, each in these groups. */
-export function catalogFile(groups: Readonly<Record<string, readonly string[]>> = { default: ['*'] }) {
+/** A catalog file with all models, each in these groups, at so many times their prices. */
+export function catalogFile(groups: Readonly<Record<string, readonly string[]>> = { default: ['*'] }, times = 1) {
   const price = {
-    input: String(PRICE.input),
-    output: String(PRICE.output),
-    web_search_per_thousand: String(PRICE.searches),
+    input: String(PRICE.input * times),
+    output: String(PRICE.output * times),
+    web_search_per_thousand: String(PRICE.searches * times),
   };
   const sellers = modelNames.flatMap((model) =>
     Array.from({ length: behaviourOf(model).routes }, (_, at) => ({ provider: `of-${model}-${at}`, model })),

@@ -108,6 +108,28 @@ test('batches, files and goods that are billed as they should be break no rule',
   expect([finding, messages]).toEqual([null, 7]);
 });
 
+test('batches whose leading node is killed, and whose prices change while they run, break no rule', () => {
+  const meanwhile: CompanyMove[] = [
+    { move: 'wait', ms: 1_300 },
+    { move: 'kill' },
+    { move: 'price', multiplier: '0.5', price: 3, group: '2' },
+    { move: 'wait', ms: 1_300 },
+    { move: 'kill' },
+  ];
+  const moves = [...ofBatches.slice(0, 3), ...meanwhile, ...ofBatches.slice(-1)];
+  const costs = new Set<number>();
+  const outcomes = new Map<string, number>();
+  const { finding } = runCompanyEpisode(moves, ({ tables }) => {
+    for (const { record } of tables.endings.values()) {
+      outcomes.set(record.outcome, (outcomes.get(record.outcome) ?? 0) + 1);
+      costs.add(record.cost);
+    }
+  });
+  expect(finding).toBeNull();
+  expect(outcomes.get('completed')).toBe(5);
+  expect([...outcomes.keys()].length).toBeGreaterThan(1); // some were cut off by a kill
+});
+
 const spoils: [rule: string, spoil: (world: CompanyWorld) => void][] = [
   [
     'bill',

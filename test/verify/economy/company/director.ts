@@ -129,7 +129,7 @@ function anyObjects(dice: Dice): CompanyMove[] {
   const secret = () => dice.below(SECRETS);
   for (let left = dice.between(0, 5); left > 0; left--) {
     const luck = dice.below(100);
-    if (luck < 30) moves.push(anyBatch(dice, secret()));
+    if (luck < 30) moves.push(...anyBatch(dice, secret()));
     else if (luck < 62) moves.push({ move: 'ask', secret: secret(), what: dice.one(ASKS), place: dice.below(PLACES) });
     else if (luck < 72)
       moves.push({
@@ -141,15 +141,25 @@ function anyObjects(dice: Dice): CompanyMove[] {
       });
     else if (luck < 78) moves.push({ move: 'reuse', secret: secret(), place: dice.below(PLACES) });
     else if (luck < 92) moves.push({ move: 'buy', secret: secret(), wish: anyGoods(dice) });
-    else if (luck < 94) moves.push({ move: 'price', multiplier: dice.one(['0.5', '1', '2']) });
-    else if (luck < 97) moves.push({ move: 'restart' });
+    else if (luck < 94) moves.push(anyPrice(dice));
+    else if (luck < 95) moves.push({ move: 'restart' });
+    else if (luck < 97) moves.push({ move: 'kill' });
     else moves.push({ move: 'batch beside', items: [anyWanted(dice, STEADY), anyWanted(dice, STEADY)] });
     if (dice.chance(0.4)) moves.push({ move: 'wait', ms: dice.one([50, 300, 2_000, 20_000]) });
   }
   return moves;
 }
 
-function anyBatch(dice: Dice, secret: number): CompanyMove {
+function anyPrice(dice: Dice): CompanyMove {
+  return {
+    move: 'price',
+    multiplier: dice.one(['0.5', '1', '2']),
+    price: dice.one([1, 1, 3]),
+    group: dice.one(['1', '1', '2']),
+  };
+}
+
+function anyBatch(dice: Dice, secret: number): CompanyMove[] {
   const form = dice.one(['messages', 'messages', 'chat', 'images', 'moderations'] as const);
   const count = dice.one([1, 2, 5, 12, 40]);
   const item = () =>
@@ -157,7 +167,11 @@ function anyBatch(dice: Dice, secret: number): CompanyMove {
       ? { ...anyGoods(dice), use: form === 'images' ? ('images' as const) : ('moderation' as const) }
       : { ...anyWanted(dice, MODELS), maxTokens: dice.one([64, 1_000, 4_000]) };
   const odd = dice.chance(0.15) ? dice.one(['streamed', 'unknown', 'twice'] as const) : null;
-  return { move: 'batch', secret, form, odd, items: Array.from({ length: count }, item) };
+  const batch: CompanyMove = { move: 'batch', secret, form, odd, items: Array.from({ length: count }, item) };
+  if (dice.chance(0.6)) return [batch];
+  // Something happens while its requests run.
+  const meanwhile = dice.one([{ move: 'kill' }, anyPrice(dice), { move: 'restart' }] as const);
+  return [batch, { move: 'wait', ms: dice.one([100, 1_200, 3_000]) }, meanwhile];
 }
 
 function anyGoods(dice: Dice): Wish {

@@ -24,6 +24,7 @@ const MESSAGES_MAX = 400;
 const FROM_OWN_OF = 7; // of so many ids, one is of anything that there is, and one of what others saw
 const ID = /\b([a-z]+)_[0-9A-Za-z]{9,25}\b/g;
 const BATCH_LIFE_MS = 900_000; // shorter than the rest of the episode
+const FILE_PENDING_MS = 600_000;
 const connection = { address: '127.0.0.1', isTls: false, setIdleSeconds() {} };
 
 /** A session or token of somebody who acts. */
@@ -78,7 +79,7 @@ export function runCompanyEpisode(
   spoil: (world: CompanyWorld) => void = () => {},
 ): CompanyResult {
   allOperations();
-  using _bounds = setBounds({ batchLifeMs: BATCH_LIFE_MS });
+  using _bounds = setBounds({ batchLifeMs: BATCH_LIFE_MS, filePendingMsMax: FILE_PENDING_MS });
   const time = new VirtualTime();
   time.install();
   try {
@@ -255,8 +256,9 @@ class CompanyEpisode {
 
   #useObjects(move: ObjectMove): void {
     const { move: name } = move;
-    if (name === 'price') this.#world.sellBatchesBy(move.multiplier);
-    else if (name === 'restart') this.#world.restartBatches();
+    if (name === 'price') this.#world.sellBatchesBy(move);
+    else if (name === 'restart') this.#world.leader.restart();
+    else if (name === 'kill') this.#world.leader.kill();
     else if (name === 'batch beside')
       this.#objects.makeBatch(
         this.#besideSecret,

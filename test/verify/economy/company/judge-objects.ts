@@ -51,6 +51,7 @@ export function judgeObjects(
 ): string | null {
   return (
     leftOverFiles(world) ??
+    (world.leader.openFiles === 0 ? null : `left over: ${world.leader.openFiles} spooled files of the leader`) ??
     first([...world.tables.batches.values()], ({ id, status }) =>
       status === 'ended' ? null : `batch: ${id} is ${status}`,
     ) ??

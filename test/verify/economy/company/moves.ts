@@ -6,6 +6,7 @@ import type { CoalitionName, PersonName } from './company.ts';
 import type { Wish } from './goods.ts';
 import type { REQUESTS } from './objects.ts';
 import type { CallShape } from './operations.ts';
+import type { BatchTerms } from './world.ts';
 
 export interface SendMessages {
   move: 'send';
@@ -56,10 +57,12 @@ export type ObjectMove =
   /** A batch of a file that they know. */
   | { move: 'reuse'; secret: number; place: number }
   | { move: 'buy'; secret: number; wish: Wish }
-  /** Operators sell batches at another price from now on. */
-  | { move: 'price'; multiplier: string }
+  /** Operators sell the requests of batches at other prices from now on, also of those that were made. */
+  | ({ move: 'price' } & BatchTerms)
   /** Another node sends the requests of batches from now on. */
   | { move: 'restart' }
+  /** The node that sends them is killed, and another goes on. */
+  | { move: 'kill' }
   /** Somebody of another company makes a batch. */
   | { move: 'batch beside'; items: readonly Wanted[] };
 

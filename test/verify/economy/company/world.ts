@@ -3,7 +3,6 @@
 
 import type { AdminDependencies } from '../../../../src/admin-api/admin-api.ts';
 import { makeRoutedApi } from '../../../../src/admin-api/answer-requests.ts';
-import type { Clock } from '../../../../src/base/clock.ts';
 import { parseId } from '../../../../src/base/ids.ts';
 import { firstDocuments } from '../../../../src/catalog/catalog.ts';
 import { Files } from '../../../../src/files/files.ts';
@@ -37,6 +36,7 @@ import {
   personNames,
 } from './company.ts';
 import { goods, goodsModels, goodsUses, nameOf } from './goods.ts';
+import { Leader, type LeaderParts } from './leader.ts';
 
 export interface Answer {
   status: number;
@@ -68,9 +68,9 @@ export interface CompanyWorld {
   limits: { files: number; bytes: number };
   /** By which requests of batches were sold so far. */
   multipliers: Set<number>;
-  sellBatchesBy(multiplier: string): void;
-  /** Another runner goes on with the batches, while the requests of this one end. */
-  restartBatches(): void;
+  sellBatchesBy(terms: BatchTerms): void;
+  /** Sends the requests of batches. */
+  leader: Leader;
   /** Removes files that are due. */
   sweep(): Promise<void>;
   /** Failures that only the log tells of. */
@@ -133,12 +133,17 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
   const failures: string[] = [];
   // The API is answered by another node, which this one follows: until then only the ledger knows.
   const later = (change: () => void) => void time.after(FOLLOW_MS, change);
+  const all = () => [keys, objects.leader.gateway.authenticator.keys];
   const api = apiOver({
     ...dependenciesOf(parts),
-    people: forgettingPeople(stores.people, { forgetPerson: (id) => later(() => keys.forgetPerson(id)) }),
-    forgetKey: (id) => later(() => keys.forget(id)),
-    forgetAccount: (id) => later(() => keys.forgetAccount(id)),
-    endKeyMessages: (id) => gateway.running.cutKey(id),
+    people: forgettingPeople(stores.people, {
+      forgetPerson: (id) => later(() => all().map((each) => each.forgetPerson(id))),
+    }),
+    forgetKey: (id) => later(() => all().map((each) => each.forget(id))),
+    forgetAccount: (id) => later(() => all().map((each) => each.forgetAccount(id))),
+    endKeyMessages: (id) => {
+      for (const each of [gateway, objects.leader.gateway]) each.running.cutKey(id);
+    },
     report: (_, thrown) => void failures.push(String(thrown)),
   });
   const ask: CompanyWorld['ask'] = async (token, method, path, body, more = {}) => {
@@ -150,7 +155,7 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     return { status: response.status, text, body: isJson ? (JSON.parse(text) as Json) : {} };
   };
   const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
-  const objects = openObjects({ stores, gateway, clock, failures }, (spool) =>
+  const objects = openObjects({ stores, gateway, clock, failures, provider, hashesOf, hooks }, (spool) =>
     publicOver(gateway, bodies, hooks, spool),
   );
   return {
@@ -162,49 +167,47 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     ask,
     ...(await new Operators(ask, () => new Promise((resolve) => void time.after(1, resolve))).makeAll()),
     close() {
-      objects.stopBatches();
+      objects.leader.close();
       ledger.close();
       peer.close();
     },
   };
 }
 
-interface ObjectParts {
+interface ObjectParts extends Pick<LeaderParts, 'clock' | 'failures' | 'provider' | 'hashesOf' | 'hooks'> {
   stores: ReturnType<typeof memoryStores>;
   gateway: Gateway;
-  clock: Clock;
-  failures: string[];
 }
 
-/** Files and batches over the public API. */
+/** How the requests of batches are sold: `price` and `group` multiply as `multiplier` does. */
+export interface BatchTerms {
+  multiplier: string;
+  price: number;
+  group: string;
+}
+
+/** Files and batches over the public API of the node that clients use, which sends no request of a batch. */
 function openObjects(
-  { stores, gateway, clock, failures }: ObjectParts,
+  { stores, gateway, ...parts }: ObjectParts,
   makePublic: (spool: MemoryFiles['spool']) => PublicDependencies,
 ) {
   const memory = memoryFiles();
-  const files = new Files({
-    store: stores.files,
-    bytes: memory.bytes,
-    vault: openVault(Buffer.alloc(32, 7)),
-    limits: () => FILE_LIMITS,
-    nowMs: clock.nowMs,
-  });
+  const vault = openVault(Buffer.alloc(32, 7));
+  const ofFiles = { vault, limits: () => FILE_LIMITS, nowMs: parts.clock.nowMs };
+  const files = new Files({ ...ofFiles, store: stores.files, bytes: memory.bytes });
   gateway.files = files;
   const dependencies = makePublic(memory.spool);
   dependencies.files = { files, answerCaller: (request, answer) => answerCaller(gateway, request, answer) };
-  const batches = {
+  const stop = startBatches({
     store: { stores } as unknown as BatchParts['store'],
-    leadership: { isHeld: async () => true } as unknown as BatchParts['leadership'],
+    leadership: { isHeld: async () => false } as unknown as BatchParts['leadership'],
     gateway,
     publicApi: dependencies,
-    log: {
-      writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
-        if (event === 'batch_not_sent') failures.push(`batch: ${cause}`);
-      },
-    },
+    log: { writeEvent() {} },
     failed: async () => {},
-  };
-  let stop = startBatches(batches);
+  });
+  void stop(); // its endpoints stay
+  const leader = new Leader({ ...parts, stores, memory, files: ofFiles }, catalogOf(fileOf('1')));
   const multipliers = new Set([1]);
   return {
     dependencies,
@@ -212,28 +215,24 @@ function openObjects(
     files,
     limits: FILE_LIMITS,
     multipliers,
-    sellBatchesBy(multiplier: string) {
-      multipliers.add(Number(multiplier));
-      const changed = catalogOf(fileOf(multiplier));
-      gateway.catalog = () => changed;
+    sellBatchesBy({ multiplier, price, group }: BatchTerms) {
+      multipliers.add(Number(multiplier) * price * Number(group));
+      leader.sellBy(catalogOf(fileOf(multiplier, price, group)));
     },
-    restartBatches() {
-      void stop();
-      stop = startBatches(batches);
-    },
-    stopBatches: () => void stop(),
+    leader,
     async sweep() {
       await files.sweep(new AbortController().signal);
     },
   };
 }
 
-function fileOf(multiplier: string) {
-  const { providers, models, settings, ...rest } = catalogFile(GROUPS);
+function fileOf(multiplier: string, factor = 1, ofGroup = '1') {
+  const { providers, models, groups, settings, ...rest } = catalogFile(GROUPS, factor);
   return {
     ...rest,
     providers: { ...providers, goods: { kind: 'sandbox' } },
     models: { ...models, ...goodsModels('goods') },
+    groups: Object.fromEntries(Object.entries(groups).map(([name, of]) => [name, { ...of, multiplier: ofGroup }])),
     settings: { ...settings, batch_multiplier: multiplier },
   };
 }
