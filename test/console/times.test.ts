@@ -1,6 +1,7 @@
 // Times and days in zones whose clocks are changed, also at midnight.
 
 import { describe, expect, test } from 'bun:test';
+import { KNOWN } from '../../console/features/events/event-text.tsx';
 import {
   formatMoment,
   formatRelative,
@@ -11,6 +12,7 @@ import {
   startOfDay,
   wallText,
 } from '../../console/times.ts';
+import { showTime } from '../../src/base/clock.ts';
 
 const endOfDay = (day: string, zone: string) =>
   startOfDay(new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10), zone);
@@ -100,4 +102,10 @@ test('a moment is shown in the zone, with the year in a row only if it is anothe
   expect(formatMoment(at, nowMs, 'UTC')).not.toContain('2026');
   expect(formatRelative('2026-11-22T10:00:00Z', nowMs)).toBe('2 hours ago');
   expect(formatRelative(at, nowMs)).toBeNull();
+});
+
+test('the times in sentences of events are found, so that they are shown in the zone of the user', () => {
+  const at = '2026-11-30T14:04:00.000Z';
+  const found = `It failed from ${showTime(at)} on.`.split(KNOWN)[1] ?? '';
+  expect(new Date(found).toISOString()).toBe(at);
 });

@@ -5,7 +5,8 @@ import { useActors, useNames } from '../../names.ts';
 import { When } from '../../parts/times.tsx';
 
 /** Times in UTC; and ids of people, tokens and keys whose name is not before them. */
-const KNOWN = /(\d{1,2} [A-Z][a-z]{2,3} \d{4}, \d\d:\d\d UTC|(?<!\()\b(?:person|tok|key)_[0-9A-Za-z]{9}\b)/;
+export const KNOWN =
+  /([A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d [AP]M UTC|(?<!\()\b(?:person|tok|key)_[0-9A-Za-z]{9}\b)/;
 
 export function EventText({ text }: { text: string }) {
   const parts = text.split(KNOWN);
@@ -15,9 +16,15 @@ export function EventText({ text }: { text: string }) {
   return parts.map((part, at) => {
     const key = `${at} ${part}`;
     if (!isKnown(at)) return <Fragment key={key}>{part}</Fragment>;
-    if (part.endsWith(' UTC')) return <When key={key} at={new Date(part.replace(',', '')).toISOString()} />;
+    if (part.endsWith(' UTC')) return <Time key={key} text={part} />;
     return <Fragment key={key}>{part.startsWith('key_') ? names.key(part) : actorName(part)}</Fragment>;
   });
+}
+
+/** A provider's words may look like a time that there is none of. */
+function Time({ text }: { text: string }) {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? text : <When at={new Date(ms).toISOString()} />;
 }
 
 /** What is known is at the odd places. */
