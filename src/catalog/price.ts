@@ -501,7 +501,8 @@ export function unitCostsOf(
   rates: Readonly<Record<string, string>>,
   counts: TokenCounts,
 ): UnitCounts | undefined {
-  const units = counts.units === undefined ? [] : unitEntries(counts.units);
+  if (counts.units === undefined) return undefined;
+  const units = unitEntries(counts.units);
   if (units.length === 0) return undefined;
   const parts = exactParts(rates, counts) ?? [];
   const amountOf = (unit: Unit) => parts.find(({ part }) => part === unit)?.amount ?? 0n;

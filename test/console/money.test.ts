@@ -12,6 +12,7 @@ import {
   nanoOf,
   usdOf,
 } from '../../console/money.ts';
+import { quantityText, recordUnitsText, unitsText, unitsWithout } from '../../console/units.ts';
 import { makeRandom } from '../support/random.ts';
 
 const random = makeRandom(20_261_122);
@@ -150,4 +151,32 @@ test('an exact amount keeps every digit, its sign and at least two digits', () =
 
 test('amounts survive the round trip through nanodollars', () => {
   for (const usd of ['0', '-0.000000001', '9007199.254740991', '12.5']) expect(usdOf(nanoOf(usd))).toBe(usd);
+});
+
+describe('units', () => {
+  const use = (quantity: number, cost = '0') => ({ quantity, cost });
+
+  test('are shown as counts, and sound as a time', () => {
+    expect(unitsText({ images: use(1), searches: use(1), seconds: use(59), characters: use(1_204) })).toBe(
+      '1 image · 1,204 characters · 59 s of sound · 1 search',
+    );
+    expect(unitsText({ seconds: use(200), input_audio_tokens: use(2_000), output_image_tokens: use(1) })).toBe(
+      '2,000 audio input tokens · 1 image output token · 3 min 20 s of sound',
+    );
+    expect([3_599, 3_600, 5_000_000].map((seconds) => quantityText('seconds', seconds))).toEqual([
+      '59 min 59 s',
+      '1 h 0 min',
+      '1,388 h 53 min',
+    ]);
+    expect([unitsText({}), unitsText(null), recordUnitsText({ images: 0 })]).toEqual(['', '', '']);
+  });
+
+  test('of accounts below are those of all without its own', () => {
+    const whole = { images: use(5, '0.000000007'), seconds: use(3, '1') };
+    expect(unitsWithout(whole, { images: use(2, '0.000000001') })).toEqual({
+      images: use(3, '0.000000006'),
+      seconds: use(3, '1'),
+    });
+    expect(unitsWithout(null, whole)).toBeNull();
+  });
 });

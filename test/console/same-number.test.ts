@@ -128,7 +128,7 @@ function unitsTextOf(own: readonly Json[]): string {
     const [quantity] = units[unit] ?? [0];
     return quantity === 0 ? '' : countOf(quantity, noun);
   });
-  return texts.filter((text) => text !== '').join(' · ');
+  return texts.join('') || '–'; // a line for each
 }
 
 /** The groups of records, as a table shows them. */

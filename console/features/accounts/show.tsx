@@ -22,7 +22,6 @@ import { UseOverTime } from '../../parts/usage-charts.tsx';
 import { useChange, useGet, useList } from '../../queries.ts';
 import { costLabel, rangeQuery } from '../../range.ts';
 import { tagTexts } from '../../tags.ts';
-import { unitsText } from '../../units.ts';
 import { CreditButton, creditLineNote } from '../billing/credit.tsx';
 import { FundsNotices, usePathOfBilling } from '../billing/page.tsx';
 import { KeyLink } from '../keys/list.tsx';
@@ -121,11 +120,7 @@ function Tiles({ account, of }: { account: AccountShape; of: Record<string, stri
         label={costLabel(range)}
         link={{ to: '/usage', search: of }}
         value={<Money usd={data?.total.cost} />}
-        {...(data !== undefined && {
-          note: [countOf(data.total.messages, 'request'), unitsText(data.total.units)].map((text) => (
-            <div key={text}>{text}</div>
-          )),
-        })}
+        {...(data !== undefined && { note: countOf(data.total.messages, 'request') })}
       />
     </SimpleGrid>
   );

@@ -11,9 +11,10 @@ import { type Column, moneyColumn, PlainTable } from '../../parts/data-table.tsx
 import { ExternalLink } from '../../parts/link.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Heading, Hint } from '../../parts/page.tsx';
+import { UnitLines } from '../../parts/units.tsx';
 import { formatTime, formatUtcDate } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
-import { unitsText, unitsUsed, unitsWithout } from '../../units.ts';
+import { unitsUsed, unitsWithout } from '../../units.ts';
 import { describeEntry } from './entry-text.ts';
 
 type Used = StatementShape['usage'];
@@ -345,12 +346,24 @@ function UsedTable({ title, head, rows, total, moreCount }: UsedTableProps) {
           { name: 'name', label: head, show: ({ name }) => <span className="wrap">{name}</span>, total: 'Total' },
           figure('Requests', ({ messages }) => formatCount(messages)),
           ...tokenKinds.map(({ name, label }) => figure(label, (used) => formatCount(splitTokens(used)[name]), 'xs')),
-          ...(unitsUsed(total.units).length === 0 ? [] : [figure('Units', (used) => unitsText(used.units), 'xs')]),
+          ...(unitsUsed(total.units).length === 0 ? [] : [unitsColumn(total)]),
           figure('Cost', (used) => <Money usd={paidOf(used)} />),
         ]}
       />
     </section>
   );
+}
+
+function unitsColumn(total: Used): Column<UsedRow> {
+  const show = ({ units }: Used) => <UnitLines units={units} />;
+  return {
+    name: 'Units',
+    label: 'Units',
+    align: 'right',
+    from: 'xs',
+    show: ({ used }) => show(used),
+    total: show(total),
+  };
 }
 
 /** The cost without the amount written off. */

@@ -15,12 +15,13 @@ import { FailureNotice, Hint, Loading } from '../../parts/page.tsx';
 import { useRange } from '../../parts/range.tsx';
 import { TimeChart, type TimeChartProps } from '../../parts/time-chart.tsx';
 import { useZone, When } from '../../parts/times.tsx';
+import { UnitLines } from '../../parts/units.tsx';
 import { requestFigures, requestSeries } from '../../parts/usage-charts.tsx';
 import { useGet } from '../../queries.ts';
 import { rangeOfBucket, stepMs, type TimeRange } from '../../range.ts';
 import { formatTime, formatUtcDay } from '../../times.ts';
 import { splitTokens, tokenKinds } from '../../tokens.ts';
-import { quantityText, unitLabels, unitsText, unitsUsed } from '../../units.ts';
+import { quantityText, unitLabels, unitsUsed } from '../../units.ts';
 
 const REFRESH_MS = 10_000;
 const GROUPS_MAX = 200;
@@ -232,6 +233,6 @@ function groupColumns({ grouping, values, range, total }: GroupsShown, nameOf: (
 }
 
 function unitsColumn(total: UsageTotalShape): Column<UsageTotalShape> {
-  const show = ({ units }: UsageTotalShape) => <span className="tabular">{unitsText(units)}</span>;
+  const show = ({ units }: UsageTotalShape) => <UnitLines units={units} />;
   return { name: 'units', label: 'Units', align: 'right', from: 'sm', show, total: show(total) };
 }
