@@ -3,6 +3,7 @@
 // reserve, billed and told once, like a request that this service sends.
 
 import { parseWholeNumber } from '../base/checked-number.ts';
+import type { Nano } from '../base/money.ts';
 import { freeBytes } from '../base/sealed-chunks.ts';
 import { nextTurn, pause } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
@@ -21,7 +22,11 @@ import { readPlaces, writePlaces } from './places.ts';
 import { readItemAgain } from './read-item.ts';
 
 /** A request as the batch of its provider has it. The target: names as in the catalog. */
-export interface PreparedRequest extends BatchedCall, Pick<BatchPart, 'provider' | 'upstreamModel' | 'credential'> {}
+export interface PreparedRequest extends BatchedCall, Pick<BatchPart, 'provider' | 'upstreamModel' | 'credential'> {
+  /** The group that sells the model, and the most that the request may cost. */
+  group: string;
+  amount: Nano;
+}
 
 /** The batches of a provider, and where they are. */
 export interface PartPlace {
@@ -41,6 +46,8 @@ export interface PartParts {
   hasPlaces(): boolean;
   /** null: the provider or its credential has been removed. */
   placeOf(target: Target): PartPlace | null;
+  /** The money reserved for the batch, by group. */
+  reservesOf(batch: Batch): Promise<Map<string, Nano>>;
   /** null: this service sends the request. */
   prepare(batch: Batch, body: string): Promise<PreparedRequest | null>;
   /** A part was not taken, or its results cannot be had. */
@@ -77,6 +84,8 @@ export class PartRunner {
   #known: BatchPart[] = [];
   /** Places in parts that have not ended. */
   readonly #open = new Set<number>();
+  /** The money reserved for requests that no provider has, by group. */
+  #free = new Map<string, Nano>();
 
   constructor(parts: PartParts, context: PartContext) {
     this.#parts = parts;
@@ -119,7 +128,8 @@ export class PartRunner {
       for (const place of readPlaces(part.places)) taken.add(place);
     }
     for (const part of this.#known) if (part.status !== 'ended') this.#addOpen(part);
-    if (!this.#parts.hasPlaces() || this.#context.isOver()) return;
+    if (!this.#parts.hasPlaces() || this.#context.isOver() || taken.size === this.#context.batch().requests) return;
+    this.#free = await this.#parts.reservesOf(this.#context.batch());
     await this.#group((position) => taken.has(position) || isDone(position));
   }
 
@@ -130,7 +140,8 @@ export class PartRunner {
       for await (const line of this.#context.requests()) {
         position++;
         if (this.#context.isOver()) return;
-        if (!(await isTaken(position))) await this.#add(groups, position, line);
+        if (this.has(position)) await this.#prepare(line);
+        else if (!(await isTaken(position))) await this.#add(groups, position, line);
       }
       for (const group of groups.values()) await this.#send(group);
     } catch (thrown) {
@@ -141,9 +152,7 @@ export class PartRunner {
   }
 
   async #add(groups: Map<string, Group>, position: number, line: string): Promise<void> {
-    const batch = this.#context.batch();
-    await nextTurn(); // clients come between two requests
-    const prepared = await this.#parts.prepare(batch, readItemAgain(batch, line).body);
+    const prepared = await this.#prepare(line);
     const place = prepared && this.#parts.placeOf(prepared);
     const text = prepared === null ? null : (place?.batches.line(this.#idOf(position), prepared) ?? null);
     if (prepared === null || place === null || text === null) return;
@@ -167,6 +176,17 @@ export class PartRunner {
     await group.content.write(bytes);
     freeBytes(bytes);
     group.places.push(position);
+  }
+
+  /** null also if the reserve does not have the money of the request: its answer would be billed whether the account can pay or not. */
+  async #prepare(line: string): Promise<PreparedRequest | null> {
+    const batch = this.#context.batch();
+    await nextTurn(); // clients come between two requests
+    const prepared = await this.#parts.prepare(batch, readItemAgain(batch, line).body);
+    const free = prepared === null ? 0 : (this.#free.get(prepared.group) ?? 0);
+    if (prepared === null || prepared.amount > free) return null;
+    this.#free.set(prepared.group, free - prepared.amount);
+    return prepared;
   }
 
   /** The id of a request at its provider; of no other batch. */
@@ -338,8 +358,11 @@ export class PartRunner {
     const places = readPlaces(part.places);
     const { size } = places;
     const files = new Map<number, SpooledFile>();
+    let lines = 0;
     try {
       for await (const { id, answer } of results) {
+        if (++lines > size + bounds.batchStrayLinesMax)
+          throw new ProviderFault('failed', 'the results of the batch have too many lines');
         const position = this.#positionOf(id);
         if (answer === null || position === null) continue;
         if (this.#context.isOver() && isFailure(answer)) continue; // or it would be sent again
@@ -350,6 +373,7 @@ export class PartRunner {
         const line = Buffer.from(`${JSON.stringify([position, answer.status, answer.body])}\n`);
         await file.write(line);
         freeBytes(line);
+        if (places.size === 0) break;
       }
       for (const file of files.values()) await file.finish();
       await this.#takeInOrder(part, files, isDone);

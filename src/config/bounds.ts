@@ -71,6 +71,7 @@ export const bounds = {
   batchEchoedBytesMax: 4 * 1024 * 1024, // of a request in a bucket: its result repeats it
   bucketCharactersMax: 512,
   batchAnswersOpenMax: 16, // answers of a provider's batch being billed or stored at once
+  batchStrayLinesMax: 1_000, // in the results of a provider, beyond one for each request
   batchPartPollMsMax: 60_000,
   batchCallMsMax: 5 * 60 * 1000, // of a provider about its batches
   batchTransferMsMax: 60 * 60 * 1000, // the same, with the requests or the results of a batch

@@ -236,6 +236,9 @@ export interface PreparedItem extends BatchedCall {
   provider: string;
   upstreamModel: string;
   credential: string | null;
+  /** The group that sells the model, and the most that the request may cost. */
+  group: string;
+  amount: Nano;
 }
 
 /**
@@ -257,6 +260,8 @@ export async function prepareItem(gateway: Gateway, clientRequest: ClientRequest
     provider: route.provider,
     upstreamModel: route.upstreamModel,
     credential: credential?.name ?? null,
+    group: offer.group.name,
+    amount: plan.amount,
   };
 }
 

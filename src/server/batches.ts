@@ -62,6 +62,13 @@ export function startBatches({
       sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim, done && { ...done, groups: batch.groups })),
     hasPlaces: () => [...gateway.catalog().providers.values()].some(({ batches }) => batches),
     placeOf: (target) => placeOf(gateway, target),
+    async reservesOf(batch) {
+      const { accountId, id, groups } = batch;
+      const holds = await stores.ledger.listHolds({ account: accountId, after: `rsv_${id}_`, limit: groups.length });
+      const amountOf = (group: string) =>
+        holds.find(({ requestId }) => requestId === reserveIdOf(batch, group))?.amount ?? 0;
+      return new Map(groups.map((group) => [group, amountOf(group)]));
+    },
     prepare: (batch, body) => prepare(gateway, publicApi, batch, body),
     async findAnswer(batch, body, requestId) {
       const find = (request: ClientRequest) => findResponse(gateway.answers, request, body, requestId);

@@ -210,6 +210,46 @@ test.each(DIALECTS)('a batch canceled at %s bills what was done by then, and not
   expect(provider.files.size).toBe(0);
 });
 
+test('a request that no money is reserved for goes to no batch of a provider, although its key may send it meanwhile', async () => {
+  const caller = await turnpike.makeKey({ credit: '10.00' }, { models: ['gemini-pro'] });
+  const client = new Anthropic({ baseURL: turnpike.url, apiKey: caller.secret, maxRetries: 0 });
+  // A batch of Gemini has at most 200 requests: the others are read when it was made.
+  const requests = Array.from({ length: 201 }, (_, at) => requestOf(`item-${at}`, MODELS.gemini));
+  const created: string[] = [];
+  provider.onCreate = async ({ dialect }) => {
+    if (created.push(dialect) === 1) await turnpike.admin('PATCH', `/keys/${caller.key}`, { models: null });
+  };
+  provider.letGo();
+  const { id } = await client.messages.batches.create({ requests: [...requests, requestOf('unreserved')] });
+  const { request_counts: counts } = await until(
+    () => client.messages.batches.retrieve(id),
+    (batch) => batch.processing_status === 'ended',
+  );
+  expect(counts).toMatchObject({ succeeded: 202 });
+  expect(created).toEqual(['gemini', 'gemini']);
+  expect(JSON.stringify(provider.direct)).toContain('unreserved');
+  expect(provider.direct).toHaveLength(1);
+});
+
+test('results that do not end are not read, and are asked for again', async () => {
+  using _bounds = setBounds({ batchStrayLinesMax: 10 });
+  const { client, id, ended, wallet } = await start(['a', 'b'].map((name) => requestOf(name)));
+  const [batch] = await untilGiven();
+  if (batch === undefined) throw new Error('there is no batch');
+  provider.letGo();
+  const answers = batch.results;
+  batch.results = [...Array.from({ length: 20 }, () => ({ id: 'another', answer: null })), ...answers];
+  const { asked } = provider;
+  await until(
+    () => provider.asked,
+    (now) => now > asked + 8,
+  );
+  expect((await client.messages.batches.retrieve(id)).request_counts).toMatchObject({ processing: 2 });
+  batch.results = answers;
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+});
+
 test('work that a provider has begun is paid for, whatever the account does with key, limits and money meanwhile', async () => {
   const { caller, client, id, wallet, records } = await start([requestOf('one'), requestOf('two')], { credit: '0.01' });
   await untilGiven();

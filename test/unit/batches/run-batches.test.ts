@@ -25,6 +25,7 @@ const answered: SentItem = { requestId: 'req_1', status: 200, body: '{}', failur
 const NO_PROVIDERS = {
   hasPlaces: () => false,
   placeOf: () => null,
+  reservesOf: async () => new Map(),
   prepare: async () => null,
   onPartWaiting: () => {},
   onPartFailure: (_: unknown, __: unknown, failure: unknown) => expect(failure).toBeUndefined(),
