@@ -65,6 +65,7 @@ const topics: readonly Topic[] = [
     ...(await onResources()),
     (await import('./import-people.ts')).importPeople,
   ]),
+  topic('batch', 'List, show and cancel batches', onResources),
   topic('model', 'List and show models, and compare their prices with the price list', onCatalog),
   topic('group', 'List groups', onCatalog),
   topic('plan', 'List plans, and show, give, sell, update and end those of accounts', onResources),

@@ -26,6 +26,7 @@ const groupLabels = {
   plan: 'Plan',
   subscription: 'Subscriptions',
   key: 'API keys',
+  batch: 'Batches',
   token: 'Admin tokens',
   person: 'Users',
   password: 'Passwords',

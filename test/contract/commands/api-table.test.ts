@@ -9,6 +9,7 @@ import { billTable } from '../../../src/commands/provider-bills.ts';
 import { resourceCommands } from '../../../src/commands/resources.ts';
 import { compile, type Document, type DocumentOperation, resolveSchema, type Schema } from '../admin-api/documented.ts';
 import { makeInstallation } from '../admin-api/installation.ts';
+import { makeCommandWorld } from './command-world.ts';
 
 const apiCommands = [...resourceCommands, ...catalogTable, ...billTable];
 let document: Document;
@@ -68,6 +69,12 @@ function sentFields(command: ApiCommand): [field: string, isAlways: boolean][] {
     ...fieldFlags(command).map(([, flag]): [string, boolean] => [flag.field, flag.isRequired === true]),
   ];
 }
+
+test('every command belongs to a topic, under which it is called', async () => {
+  using world = await makeCommandWorld();
+  const topics = [...(await world.run('--help')).out.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name]) => name);
+  expect(new Set(apiCommands.map(({ name }) => name.split(' ')[0])).difference(new Set(topics))).toEqual(new Set());
+});
 
 test('every field that a command sends belongs to its operation, and no required one is missing', () => {
   const faults = apiCommands.flatMap((command) => {

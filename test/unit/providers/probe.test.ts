@@ -195,7 +195,7 @@ test('the credential is never shown, even if a provider repeats it, and the erro
 
 test('the sandbox is always available', async () => {
   const endpoint = { name: 'sandbox', kind: 'sandbox', baseUrl: '', credential: null };
-  expect(await probe(endpoint)).toMatchObject({ ok: true, status: null, fault: null, models: 23 });
+  expect(await probe(endpoint)).toMatchObject({ ok: true, status: null, fault: null, models: 24 });
 });
 
 test('a kind that this version does not know is a failure with a message', async () => {
