@@ -124,12 +124,13 @@ export async function startOnDisk(dataDirectory?: string): Promise<Faulty> {
 }
 
 /** Polls a condition. Throws on a timeout. */
-export async function until(what: string, isSo: () => unknown): Promise<void> {
+export async function until(what: string, isSo: () => unknown, seen: () => unknown = () => null): Promise<void> {
   for (let tries = 0; tries < 2_000; tries++) {
     if (await isSo()) return;
     await Bun.sleep(10);
   }
-  throw new Error(`waited in vain: ${what}`);
+  const is = JSON.stringify(seen());
+  throw new Error(`waited in vain: ${what}${is === 'null' ? '' : `, but there is ${is}`}`);
 }
 
 function openDisk(controlFile: string): Disk & Disposable {

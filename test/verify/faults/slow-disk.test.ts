@@ -53,7 +53,11 @@ describe.skipIf(cannotFault)('a slow disk', () => {
     const leaving = [send(turnpike, secret, true), send(turnpike, secret, false)];
     await until('a commit hangs', () => turnpike.disk.hanging === 1);
     for (const [at, { seen }] of leaving.entries())
-      await until('it is sent on', () => (at === 0 ? seen.events.length > 3 : provider.upstream.requests.length === 4));
+      await until(
+        'it is sent on',
+        () => (at === 0 ? seen.events.length > 3 : provider.upstream.requests.length === 4),
+        () => [at, provider.upstream.requests.length, leaving.map((one) => one.seen), turnpike.log().slice(-2_000)],
+      );
     for (const { leave } of leaving) leave();
     provider.finish();
     const all = await Promise.all(streams.map(({ done }) => done));

@@ -184,8 +184,8 @@ const ofBatches = [
       [
         'reserves-kept',
         'a batch gives back its reserves when it ends',
-        'await store.endBatch(ended, batch.status, returns);',
-        'await store.endBatch(ended, batch.status, returns.slice(1));',
+        'await store.endBatch(ended, batch.status, returns, ',
+        'await store.endBatch(ended, batch.status, returns.slice(1), ',
       ],
     ],
     'company',
