@@ -278,7 +278,7 @@ function readNumbers(list: string): number[] {
   return (JSON.parse(list) as (number | null)[]).filter((ms) => ms !== null);
 }
 
-const SLICES_AT_ONCE = 100; // in one statement, if possible
+const SLICES_AT_ONCE = 20; // in one statement, if possible: more may take seconds where their records are not in memory
 const SLICES_OF_BUCKET_MAX = 24; // hours of a day
 
 function slicesOf(bucketMs: number, lengthMs: number, [slicesMs, records]: [number, number]): Slice[] {

@@ -88,7 +88,7 @@ function range({ table, index, equal, order, direction, after, upTo, where = [],
   const conditions = [
     ...equal.map(([column, value]) => `r.${column} = ${value}`),
     ...where,
-    ...(after.length === 0 ? [] : [`${row(columns)} ${beyond} ${row(after)}`]),
+    ...(after.length === 0 ? [] : [`${row(columns.slice(0, after.length))} ${beyond} ${row(after)}`]),
     ...(upTo.length === 0 ? [] : [`${row(columns.slice(0, upTo.length))} ${within} ${row(upTo)}`]),
   ];
   const sorted = columns.map((column) => `${column} ${direction}`);
