@@ -67,13 +67,13 @@ export const bounds = {
   batchItemPauseMsMax: 60_000,
   batchGroupsMax: 16, // groups of requests being gathered for providers, per batch
   batchPartTriesMax: 5,
-  bedrockBatchRequestsMin: 100, // of a job: https://docs.aws.amazon.com/general/latest/gr/bedrock.html (2026-11-30)
-  batchEchoedBytesMax: 4 * 1024 * 1024, // of a request in a bucket: its result repeats it
+  bedrockBatchRequestsMin: 100, // fewer are sent one by one: https://docs.aws.amazon.com/general/latest/gr/bedrock.html (2026-11-30)
+  batchEchoedBytesMax: 4 * 1024 * 1024, // of one request in a job at a cloud, whose result repeats it
   bucketCharactersMax: 512,
   batchAnswersOpenMax: 16, // answers of a provider's batch being billed or stored at once
   batchStrayLinesMax: 1_000, // in the results of a provider, beyond one for each request
   batchPartPollMsMax: 60_000,
-  batchCallMsMax: 5 * 60 * 1000, // of a provider about its batches
+  batchCallMsMax: 5 * 60 * 1000, // for one call about a batch at its provider
   batchTransferMsMax: 60 * 60 * 1000, // the same, with the requests or the results of a batch
   batchGraceMs: 2 * 60 * 60 * 1000, // after its end, for a provider that cannot be reached
   batchRowsAtOnce: 1_000,

@@ -95,7 +95,7 @@ export async function speak(attempt: Attempt, requestId: string): Promise<ByteRe
 }
 
 const ANSWER_CHARACTERS_MAX = 1_000; // a minute
-const PCM_SAMPLE_RATE = 24_000; // of samples without a head, as at OpenAI
+const PCM_SAMPLE_RATE = 24_000; // OpenAI's rate of PCM, which has no header that states it
 
 /** The beginning of an answer as sound: a WAV file, or its samples alone. */
 export async function speakAnswer(text: string, hasHead: boolean): Promise<Buffer> {

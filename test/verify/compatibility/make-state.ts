@@ -1,7 +1,7 @@
 // Makes the data of a build for the test beside it: `sh bin/with-bun all test/verify/compatibility/make-state.ts CHECKOUT NAME`.
 // CHECKOUT is a working tree of the build with installed packages. Its service runs under load and is killed in the middle of streams; its
 // data directory, and a dump of the same on PostgreSQL, become states/NAME.tgz and states/NAME-postgres.gz with the files beside it, and
-// what the test must find states/NAME-facts.gz. STATES is another folder than states/.
+// what the test must find states/NAME-facts.gz. STATES must not be states/ itself.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

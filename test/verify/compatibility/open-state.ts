@@ -1,4 +1,4 @@
-// Copies of the kept states. STATES is another folder than states/.
+// Copies of the kept states. STATES must not be states/ itself.
 
 import { Database } from 'bun:sqlite';
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
