@@ -251,7 +251,7 @@ test('results that do not end are not read, and are asked for again', async () =
 });
 
 test('work that a provider has begun is paid for, whatever the account does with key, limits and money meanwhile', async () => {
-  const { caller, client, id, wallet, records } = await start([requestOf('one'), requestOf('two')], { credit: '0.01' });
+  const { caller, ended, wallet, records } = await start([requestOf('one'), requestOf('two')], { credit: '0.01' });
   await untilGiven();
   const { held } = await wallet();
   const other = await turnpike.post(caller.secret, requestOf('x').params);
@@ -274,8 +274,7 @@ test('work that a provider has begun is paid for, whatever the account does with
   expect(Number(held)).toBeGreaterThan(0.001);
   await turnpike.admin('PATCH', `/accounts/${caller.account}`, { status: 'enabled' });
   await turnpike.admin('PATCH', `/keys/${caller.key}`, { status: 'enabled' });
-  const batch = await client.messages.batches.retrieve(id);
-  expect(batch.request_counts).toMatchObject({ succeeded: 2 });
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
 });
 
 test('OpenAI’s form and its other endpoints go to batches of their provider, too', async () => {
