@@ -227,21 +227,26 @@ export class PartRunner {
   ): Promise<Found | null> {
     const { signal } = this.#context;
     const batch = this.#describe(place, part);
+    let failure: unknown = null;
     for (let tries = 1; ; tries++) {
       try {
         const found = tries === 1 ? null : await this.#find(place, part);
-        return found ?? { ref: await place.batches.create(batch, lines, signal) };
-      } catch (failure) {
+        if (found !== null) return found;
+        // The last try, and each of a batch that is over, only looks for what an earlier one has made.
+        const mayCreate = tries === 1 || (tries <= bounds.batchPartTriesMax && !this.#context.isOver());
+        if (mayCreate) return { ref: await place.batches.create(batch, lines, signal) };
+      } catch (thrown) {
         signal.throwIfAborted();
+        failure = thrown;
         const isRefused = failure instanceof ProviderFault && failure.status !== null && failure.status < 500;
-        if (!isRefused && tries < bounds.batchPartTriesMax && !this.#context.isOver()) {
+        if (!isRefused && tries <= bounds.batchPartTriesMax) {
           await this.#pause(bounds.batchItemPauseMs * 2 ** tries);
           continue;
         }
-        this.#parts.onPartFailure(this.#context.batch(), part, failure);
-        await place.batches.discard?.(batch, signal).catch(ignoreFault);
-        return null;
       }
+      this.#parts.onPartFailure(this.#context.batch(), part, failure);
+      await place.batches.discard?.(batch, signal).catch(ignoreFault);
+      return null;
     }
   }
 
