@@ -310,10 +310,10 @@ export class PartRunner {
         if (place === null || batch === null) throw new ProviderFault('not_found', 'the provider has been removed');
         const ref = part.ref ?? '';
         const isOver = this.#context.isOver();
-        if (isOver && !isCanceled && part.isGuessed !== true) {
-          isCanceled = true;
-          await place.batches.cancel(batch, ref, signal).catch(ignoreFault); // it may have ended
-        }
+        if (isOver && !isCanceled && part.isGuessed !== true)
+          await place.batches.cancel(batch, ref, signal).then(() => {
+            isCanceled = true;
+          }, ignoreFault); // it may have ended, or is canceled when it is asked for again
         if (await place.batches.isEnded(batch, ref, signal)) {
           const taken = await this.#take(part, place.batches.results(batch, ref, signal), isDone);
           if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
@@ -324,14 +324,14 @@ export class PartRunner {
       } catch (failure) {
         signal.throwIfAborted();
         if (!(failure instanceof ProviderFault)) throw failure;
+        failures++;
         const isGone = failure.kind === 'not_found' || place === null;
-        if (isGone || this.#isPastGrace()) {
+        if (isGone || (this.#isPastGrace() && failures >= bounds.batchPartTriesMax)) {
           this.#parts.onPartFailure(this.#context.batch(), part, failure);
           if (batch !== null) await place?.batches.discard?.(batch, signal).catch(ignoreFault);
           await this.#put({ ...part, status: 'ended' });
           return;
         }
-        failures++;
         if (failures === bounds.batchPartTriesMax) this.#parts.onPartWaiting(this.#context.batch(), part, failure);
       }
       await this.#pause((this.#parts.nowMs() - part.createdAtMs) / POLLS_PER_AGE);

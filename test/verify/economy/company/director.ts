@@ -5,6 +5,7 @@ import { makeRandom } from '../../../support/random.ts';
 import type { Wanted } from '../answers.ts';
 import type { ModelName } from '../models.ts';
 import { anyLeavePoint, Dice, text } from '../sends.ts';
+import { anyBulk, dialects } from './bulk.ts';
 import { coalitionNames, coalitions, PINNED, people, personNames } from './company.ts';
 import { allOperations } from './episode.ts';
 import { goods, type Wish } from './goods.ts';
@@ -129,7 +130,8 @@ function anyObjects(dice: Dice): CompanyMove[] {
   const secret = () => dice.below(SECRETS);
   for (let left = dice.between(0, 5); left > 0; left--) {
     const luck = dice.below(100);
-    if (luck < 30) moves.push(...anyBatch(dice, secret()));
+    if (luck < 15) moves.push(...anyBulkBatch(dice, secret()));
+    else if (luck < 36) moves.push(...anyBatch(dice, secret()));
     else if (luck < 62) moves.push({ move: 'ask', secret: secret(), what: dice.one(ASKS), place: dice.below(PLACES) });
     else if (luck < 72)
       moves.push({
@@ -172,6 +174,27 @@ function anyBatch(dice: Dice, secret: number): CompanyMove[] {
   // Something happens while its requests run.
   const meanwhile = dice.one([{ move: 'kill' }, anyPrice(dice), { move: 'restart' }] as const);
   return [batch, { move: 'wait', ms: dice.one([100, 1_200, 3_000]) }, meanwhile];
+}
+
+/** A batch that providers run, and what happens meanwhile. */
+function anyBulkBatch(dice: Dice, secret: number): CompanyMove[] {
+  const form = dice.one(['messages', 'chat'] as const);
+  const some = dice.chance(0.7) ? [dice.one(dialects)] : dialects;
+  const items = Array.from({ length: dice.one([1, 2, 5, 12]) }, () => anyBulk(dice, dice.one(some)));
+  const moves: CompanyMove[] = [{ move: 'batch', secret, form, odd: null, items }];
+  for (let left = dice.between(0, 3); left > 0; left--)
+    moves.push(
+      { move: 'wait', ms: dice.one([40, 100, 300, 1_100, 3_000, 40_000]) },
+      dice.one([
+        { move: 'kill' },
+        { move: 'kill' },
+        anyPrice(dice),
+        { move: 'restart' },
+        { move: 'ask', secret, what: dice.one(ASKS), place: dice.below(PLACES) },
+        { move: 'ask', secret, what: dice.one(['cancel', 'cancel batch of file']), place: dice.below(PLACES) },
+      ] as const),
+    );
+  return moves;
 }
 
 function anyGoods(dice: Dice): Wish {

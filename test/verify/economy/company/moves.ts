@@ -2,6 +2,7 @@
 
 import type { Wanted } from '../answers.ts';
 import type { LeavePoint } from '../moves.ts';
+import type { BulkWish } from './bulk.ts';
 import type { CoalitionName, PersonName } from './company.ts';
 import type { Wish } from './goods.ts';
 import type { REQUESTS } from './objects.ts';
@@ -27,7 +28,7 @@ export interface MakeBatch {
   secret: number;
   /** Messages in Anthropic's form; others by a file in OpenAI's. */
   form: 'messages' | 'chat' | 'images' | 'moderations';
-  items: readonly (Wanted | Wish)[];
+  items: readonly (Wanted | Wish | BulkWish)[];
   /** One of its requests is as no request of a batch may be. */
   odd: 'streamed' | 'unknown' | 'twice' | null;
 }
