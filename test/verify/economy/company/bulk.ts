@@ -50,6 +50,7 @@ export interface Done {
 }
 
 const CALL_MS = 40;
+const LOST_AFTER_MS = 3_000;
 /** Ends of the creation of a batch. */
 const CREATIONS = ['made', 'lost', 'unavailable', 'refused'] as const;
 const LOST = 'x-lost'; // of an answer that does not arrive
@@ -151,15 +152,15 @@ export class BulkProviders {
       pathname,
       String(text),
     );
-    await this.#pass(node);
+    await this.#pass(node, answer.headers.has(LOST) ? LOST_AFTER_MS : CALL_MS);
     signal?.throwIfAborted();
     if (answer.headers.has(LOST)) throw new TypeError('the connection was closed');
     return answer;
   }
 
   /** Nothing that a killed process sends arrives, and it gets no answers. */
-  async #pass(node: string): Promise<void> {
-    await new Promise<void>((resolve) => void this.#time.after(CALL_MS, () => this.#time.deliver(resolve)));
+  async #pass(node: string, ms = CALL_MS): Promise<void> {
+    await new Promise<void>((resolve) => void this.#time.after(ms, () => this.#time.deliver(resolve)));
     if (!this.#isAlive(node)) await new Promise(() => {});
   }
 

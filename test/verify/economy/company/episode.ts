@@ -264,7 +264,7 @@ class CompanyEpisode {
     const { move: name } = move;
     if (name === 'price') this.#world.sellBatchesBy(move);
     else if (name === 'restart') this.#world.leader.restart();
-    else if (name === 'kill') this.#world.leader.kill();
+    else if (name === 'kill') this.#world.leader.kill(move.steps);
     else if (name === 'batch beside')
       this.#objects.makeBatch(
         this.#besideSecret,
@@ -369,9 +369,9 @@ class CompanyEpisode {
         [all, seen, own],
         [seen, all],
         [own, seen, all],
-      ][Math.min(2, place % FROM_OWN_OF)] ?? [];
+      ][place < 0 ? 2 : Math.min(2, place % FROM_OWN_OF)] ?? [];
     const ids = among.find((list) => list !== undefined && list.length > 0) ?? [];
-    return ids[place % ids.length] ?? `${kind}_000000000`;
+    return ids.at(place % ids.length) ?? `${kind}_000000000`;
   }
 
   #note(known: Known, text: string): void {

@@ -30,6 +30,9 @@ export interface LeaderParts {
 /** A process, which may be killed. */
 interface Life {
   isOver: boolean;
+  /** Steps until it is killed; null: it is not. */
+  stepsLeft: number | null;
+  onKilled(): void;
 }
 
 interface LeadingNode {
@@ -69,9 +72,14 @@ export class Leader {
     return this.#node.open.size;
   }
 
-  /** The process ends at once: nothing that it began reaches the store. Another begins. */
-  kill(): void {
-    this.#node.life.isOver = true;
+  /** The process ends at once, or at so many calls of its store and network from now: nothing more reaches these. Another begins. */
+  kill(steps = 0): void {
+    const { life } = this.#node;
+    if (steps > 0) {
+      life.stepsLeft = steps;
+      return;
+    }
+    life.isOver = true;
     this.#count++;
     this.sellBy(this.#catalogFor);
     this.#node = this.#begin();
@@ -81,6 +89,11 @@ export class Leader {
   restart(): void {
     void this.#node.stop();
     this.#node.stop = startBatches(this.#node.batches);
+  }
+
+  /** Whether the node of this name may use the network. */
+  mayCall(node: string): boolean {
+    return node === this.name && !endStep(this.#node.life);
   }
 
   sellBy(catalogFor: (node: string) => Catalog): void {
@@ -95,7 +108,7 @@ export class Leader {
 
   #begin(): LeadingNode {
     const { clock, memory, files: given, hooks, failures, ...parts } = this.#parts;
-    const life: Life = { isOver: false };
+    const life: Life = { isOver: false, stepsLeft: null, onKilled: () => queueMicrotask(() => this.kill()) };
     const stores = mortal(parts.stores, life);
     const ledger = new NodeLedger(stores.gate, clock, this.name, undefined, true);
     const gateway = makeGateway({ ...parts, stores, ledger, clock, catalog: this.#catalog });
@@ -112,7 +125,7 @@ export class Leader {
         writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
           // A batch waits for a provider that cannot be asked whether it has a part.
           const isWaiting = String(cause).startsWith('ProviderFault');
-          if (event === 'batch_not_sent' && !isWaiting) failures.push(`batch: ${cause}`);
+          if (event === 'batch_not_sent' && !isWaiting && !life.isOver) failures.push(`batch: ${cause}`);
         },
       },
       failed: async () => {},
@@ -122,16 +135,28 @@ export class Leader {
   }
 }
 
+/** Whether it was killed before this step. */
+function endStep(life: Life): boolean {
+  if (life.isOver || life.stepsLeft === null) return life.isOver;
+  life.stepsLeft--;
+  if (life.stepsLeft > 0) return false;
+  life.isOver = true;
+  life.onKilled();
+  return true;
+}
+
 /** The same until the life is over: then nothing is done any more, and nothing that was asked is answered. */
 function mortal<Whole extends object>(whole: Whole, life: Life): Whole {
-  const never = new Promise<never>(() => {});
+  const never: Promise<never> = Object.assign(new Promise<never>(() => {}), {
+    [Symbol.asyncIterator]: () => ({ next: () => never }),
+  });
   return new Proxy(whole, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value === 'object' && value !== null) return mortal(value, life);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
-        if (life.isOver) return never;
+        if (endStep(life)) return never;
         const answer: unknown = value.apply(target, given);
         return answer instanceof Promise ? answer.then((found) => (life.isOver ? never : found)) : answer;
       };

@@ -42,7 +42,7 @@ export interface Upload {
   seconds: number | null;
 }
 
-/** `place`: of the id among those that they know. */
+/** `place`: of the id among those that they know; below 0, from the end of their own. */
 export interface AskObject {
   move: 'ask';
   secret: number;
@@ -62,8 +62,8 @@ export type ObjectMove =
   | ({ move: 'price' } & BatchTerms)
   /** Another node sends the requests of batches from now on. */
   | { move: 'restart' }
-  /** The node that sends them is killed, and another goes on. */
-  | { move: 'kill' }
+  /** The node that sends them is killed, now or after so many steps, and another goes on. */
+  | { move: 'kill'; steps?: number }
   /** Somebody of another company makes a batch. */
   | { move: 'batch beside'; items: readonly Wanted[] };
 

@@ -176,7 +176,7 @@ export async function makeCompany(time: VirtualTime, hooks: CompanyHooks): Promi
   };
   const bulk = new BulkProviders(
     time,
-    (node) => node === 'node-1' || node === objects.leader.name,
+    (node) => node === 'node-1' || objects.leader.mayCall(node),
     (place) => hooks.bulkAt(place),
   );
   const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
