@@ -8,12 +8,14 @@ import { TurnpikeError } from '../errors.ts';
 import { retainedSinceNames } from '../ledger/ledger.ts';
 import {
   compareTotals,
+  type DividedRange,
   divideRange,
   type Edge,
   gatherTop,
   gatherTotals,
   NO_FILTER,
   type RecordGrouping,
+  type Times,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,
@@ -25,7 +27,7 @@ import {
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
 import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
-import { readTotal, UNIT_SUMS } from './totals-rows.ts';
+import { readTotal, unitSumsOf } from './totals-rows.ts';
 import { hasUnits } from './totals-runs.ts';
 import { detailPaths, HAS_UNITS } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
@@ -94,16 +96,10 @@ const sumPart: SumPart = (on, question, owners, range, lengthMs) => {
 /** The sums of its units. */
 const sumUnits: SumPart = (on, question, owners, range, lengthMs) => {
   const bindings = new Bindings();
-  const [, shown, columns] = bucketsOf(on, bindings, question, lengthMs);
+  const [, shown = '', columns = ''] = bucketsOf(on, bindings, question, lengthMs);
   const where = [...filterConditions(on, bindings, question, owners), HAS_UNITS];
-  const { from, quantity, cost } = on.unitsOf('r.details');
-  return on.read<RunRow>(
-    `SELECT ${columns}, unit, ${UNIT_SUMS.sums}, 0 AS failed
-     FROM (SELECT ${shown}, e.key AS unit, ${quantity} AS quantity, ${cost} AS cost
-       FROM (SELECT r.* ${usageRange(on, bindings, { ...range, where })}) r CROSS JOIN ${from}) u
-     GROUP BY ${columns}, unit`,
-    ...bindings.values,
-  );
+  const records = usageRange(on, bindings, { ...range, where });
+  return on.read<RunRow>(unitSumsOf(on, records, shown, columns), ...bindings.values);
 };
 
 /** The groups of a sum of records: their expressions, the same with their names, and the names. */
@@ -184,15 +180,9 @@ export function rangeReads(
     retainedSince,
     topDays,
     readRange(question, groupings, readWhole = (whole) => readDays(whole, groupings)) {
-      const { days, edges } = divideRange(question);
-      const of = {
-        ...NO_FILTER,
-        outcome: null,
-        ...question,
-        tag: question.tag ?? null,
-        group: question.group ?? null,
-        groupings,
-      };
+      const { endpoint = null, tag = null, group = null } = question;
+      const { days, edges } = endpoint === null ? divideRange(question) : ofRecords(question);
+      const of = { ...NO_FILTER, outcome: null, ...question, endpoint, tag, group, groupings };
       const isByDay = groupings.includes('day');
       let countedSinceMs = 0;
       const read = async function* () {
@@ -201,6 +191,7 @@ export function rangeReads(
           const isOfLastDay = days !== null && edge.sinceMs > (days.sinceMs ?? 0);
           if (retainedSinceMs > edge.sinceMs) {
             if (isOfLastDay) throw lastDayDropped();
+            if (endpoint !== null && retainedSinceMs > edge.untilMs) throw recordsDropped();
             countedSinceMs = Math.min(retainedSinceMs, edge.untilMs + 1);
           }
           const sums = sumRecords(on, owners, of, edge, { lengthMs: DAY_MS, limits });
@@ -215,6 +206,11 @@ export function rangeReads(
       return { runs: read(), countedSinceMs: () => countedSinceMs };
     },
   };
+}
+
+/** Totals of days have no endpoint. */
+function ofRecords({ sinceMs, untilMs }: Times): DividedRange {
+  return { days: null, edges: [{ sinceMs: sinceMs ?? 0, untilMs: untilMs ?? LAST }] };
 }
 
 const NO_EDGES = { owners: [], retainedSinceMs: 0 };
@@ -279,6 +275,13 @@ export function comparedTotals(
         return found;
       }),
   };
+}
+
+function recordsDropped(): TurnpikeError {
+  return new TurnpikeError(
+    'invalid_request',
+    'endpoint: only records have one, and those of this time are no longer stored',
+  );
 }
 
 function lastDayDropped(): TurnpikeError {
