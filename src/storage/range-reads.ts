@@ -191,7 +191,6 @@ export function rangeReads(
           const isOfLastDay = days !== null && edge.sinceMs > (days.sinceMs ?? 0);
           if (retainedSinceMs > edge.sinceMs) {
             if (isOfLastDay) throw lastDayDropped();
-            if (endpoint !== null && retainedSinceMs > edge.untilMs) throw recordsDropped();
             countedSinceMs = Math.min(retainedSinceMs, edge.untilMs + 1);
           }
           const sums = sumRecords(on, owners, of, edge, { lengthMs: DAY_MS, limits });
@@ -224,7 +223,8 @@ export function exactTotals(
     async totalUsage(question) {
       if (question.isExact !== true) return totalUsage(question);
       const range = readRange(question, groupingsOf(question));
-      return { ...(await gatherTotals(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+      const totals = await gatherTotals(range.runs, question);
+      return counted(question, { ...totals, countedSinceMs: range.countedSinceMs() });
     },
     async topUsage(question) {
       if (question.isExact !== true) return topUsage(question);
@@ -242,7 +242,7 @@ export function exactTotals(
       // The edge before days that are not counted would leave a gap.
       if (cutMs > 0 && (question.sinceMs ?? 0) % DAY_MS !== 0)
         return { ...(await exact.topUsage({ ...question, sinceMs: cutMs })), countedSinceMs: cutMs };
-      return { ...found, countedSinceMs: Math.max(range.countedSinceMs(), cutMs) };
+      return counted(question, { ...found, countedSinceMs: Math.max(range.countedSinceMs(), cutMs) });
     },
   };
   return exact;
@@ -254,8 +254,8 @@ export function comparedTotals(
   { readRange }: RangeReads,
 ): Pick<UsageStore, 'compareUsage'> {
   return {
-    compareUsage: (question) =>
-      compareTotals(question, async (period, groupings) => {
+    async compareUsage(question) {
+      const compared = await compareTotals(question, async (period, groupings) => {
         let days: RangeQuestion | null = null;
         const range = readRange(period, [...new Set(groupings.flat())], (whole) => {
           days = whole;
@@ -273,15 +273,18 @@ export function comparedTotals(
           found.push({ ...(await gatherTotals(runs(), all)), countedSinceMs: range.countedSinceMs() });
         }
         return found;
-      }),
+      });
+      counted(question, compared.now);
+      return compared;
+    },
   };
 }
 
-function recordsDropped(): TurnpikeError {
-  return new TurnpikeError(
-    'invalid_request',
-    'endpoint: only records have one, and those of this time are no longer stored',
-  );
+/** Throws invalid_request if the question is about an endpoint, and no record of the time is stored. */
+function counted<Found extends { countedSinceMs: number }>({ endpoint = null, untilMs }: RangeQuestion, found: Found) {
+  if (endpoint === null || untilMs === null || found.countedSinceMs <= untilMs) return found;
+  const message = 'endpoint: only records have one, and those of this time are no longer stored';
+  throw new TurnpikeError('invalid_request', message);
 }
 
 function lastDayDropped(): TurnpikeError {
