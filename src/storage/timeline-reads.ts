@@ -208,7 +208,8 @@ async function readRun(
     ...bindings.values,
   );
   const parts = rows.map((row) => partOf(row, run.outcome));
-  if (hasUnits && run.outcome === null) parts.push(...(await readUnits(on, question, { ...run, owner, end }, lengthMs)));
+  if (hasUnits && run.outcome === null)
+    parts.push(...(await readUnits(on, question, { ...run, owner, end }, lengthMs)));
   return { parts, end };
 }
 

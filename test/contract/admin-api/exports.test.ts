@@ -171,9 +171,20 @@ describe('a FOCUS file', () => {
     const key = await makeKey(installation, account['id']);
     const send = async (model: string, cost: number, facts: Partial<UsageRecord>) =>
       (await useKey(installation, key, 1, { model, cost, ...facts }))[0] as string;
-    const noTokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+    const noTokens = {
+      inputTokens: 0,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWrite5mTokens: 0,
+      cacheWrite1hTokens: 0,
+    };
     const images = (count: number, cost: number) =>
-      ({ ...noTokens, endpoint: 'images', units: { counts: { images: count }, image: null }, unitCosts: { images: cost } }) as const;
+      ({
+        ...noTokens,
+        endpoint: 'images',
+        units: { counts: { images: count }, image: null },
+        unitCosts: { images: cost },
+      }) as const;
     await send('painter', 80_000_000, images(2, 80_000_000));
     const refunded = await send('painter', 40_000_000, images(1, 40_000_000));
     const whole = await send('painter', 40_000_000, images(1, 40_000_000));
@@ -198,10 +209,13 @@ describe('a FOCUS file', () => {
     ]);
     const { data } = (await ask('GET', '/api/v1/usage')).body as { data: Json[] };
     for (const model of ['painter', 'voice', 'former'])
-      expect([model, sumOf(rows.filter((row) => row['SkuId'] === model), 'ListCost')]).toEqual([
+      expect([
         model,
-        data.filter((one) => one['model'] === model).reduce((sum, { cost }) => sum + nano(cost), 0n),
-      ]);
+        sumOf(
+          rows.filter((row) => row['SkuId'] === model),
+          'ListCost',
+        ),
+      ]).toEqual([model, data.filter((one) => one['model'] === model).reduce((sum, { cost }) => sum + nano(cost), 0n)]);
     const meters = new Set(rows.filter((row) => row['SkuId'] === 'painter').map((row) => row['SkuMeter']));
     expect(meters).toEqual(new Set(['Images']));
     const change = nano((await statementOf(account, '2026-11'))['used']);

@@ -195,7 +195,10 @@ async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, sco
 
 type MarginWithUnits = MarginFigures & { units: UnitFigures };
 
-const marginOfRecords = (records: readonly Json[]): MarginWithUnits => ({ ...marginOf(records), units: unitsIn(records) });
+const marginOfRecords = (records: readonly Json[]): MarginWithUnits => ({
+  ...marginOf(records),
+  units: unitsIn(records),
+});
 
 const marginFiguresOf = (row: Json): MarginWithUnits => {
   const nano = (name: string) => BigInt(parseUsd(String(row[name])) ?? Number.NaN);

@@ -43,6 +43,7 @@ import {
   gatherTotals,
   type MonthStore,
   SummarySum,
+  type TimelineQuestion,
   type TopQuestion,
   type UsagePage,
   type UsageStore,
@@ -574,11 +575,7 @@ function recordReads(tables: MemoryTables): UsageStore {
       return sum.result({ countedSinceMs: 0, firstDayMs }, bounds.summaryBucketsMax);
     },
     async readTimeline(question) {
-      const isOfQuestion = (of: { account: number; key: number; model: string; endpoint?: Serves }) =>
-        isAsked(of, question) &&
-        (question.model === null || of.model === question.model) &&
-        isOfEndpoint(of, question.endpoint);
-      return sumTimeline(tables, question, isOfQuestion);
+      return sumTimeline(tables, question, (of) => isAsked(of, question) && isOfModelAndEndpoint(of, question));
     },
     listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
@@ -601,6 +598,13 @@ function recordReads(tables: MemoryTables): UsageStore {
 /** Records of messages have no endpoint. */
 function isOfEndpoint(of: { endpoint?: Serves }, endpoint: Serves | null = null): boolean {
   return endpoint === null || (of.endpoint ?? 'messages') === endpoint;
+}
+
+function isOfModelAndEndpoint(
+  of: { model: string; endpoint?: Serves },
+  { model, endpoint }: TimelineQuestion,
+): boolean {
+  return (model === null || of.model === model) && isOfEndpoint(of, endpoint);
 }
 
 function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, group = null }: Totals): boolean {

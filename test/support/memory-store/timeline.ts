@@ -36,8 +36,7 @@ export function sumTimeline(
   const isInEdge = (atMs: number) =>
     isOfRecords || edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs);
   if (question.step === 'day') {
-    const isWhole = ({ dayMs }: { dayMs: number }) =>
-      !isOfRecords && dayMs >= firstMs && dayMs + DAY_MS - 1 <= lastMs;
+    const isWhole = ({ dayMs }: { dayMs: number }) => !isOfRecords && dayMs >= firstMs && dayMs + DAY_MS - 1 <= lastMs;
     for (const total of [...tables.totals.values()].filter(isAsked).filter(isWhole))
       sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
     for (const total of [...tables.unitTotals.values()].filter(isAsked).filter(isWhole))
