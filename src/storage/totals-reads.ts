@@ -12,11 +12,12 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
+import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn, totalsOfUnits } from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
 import { accountsOfTag } from './totals-rows.ts';
 import {
   firstDayOf,
+  hasUnits,
   isTagged,
   type RunQuestion,
   sumParts,
@@ -119,8 +120,11 @@ export function totalsReads(
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }
-    const unitLimits = { ...ofOne, left: { rows: unitRowsMax } };
-    yield* sumUnitTotals(on, question, owners, [Math.max(firstMs, cut?.sinceMs ?? 0), lastMs], unitLimits);
+    const unitsSinceMs = Math.max(firstMs, cut?.sinceMs ?? 0);
+    if (!(await hasUnits(on, unitsSinceMs, lastMs))) return;
+    const ofUnits = columnsRead({ ...question, columns: [...question.columns, 'unit'] }, first);
+    const days = await divideDays(on, ofUnits, first?.column ?? null, unitsSinceMs, lastMs, totalsOfUnits);
+    yield* sumUnitTotals(on, question, owners, days, { ...ofOne, left: { rows: unitRowsMax } });
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
     readScope(question, { ...question, columns: columnsOf(groupings) });
