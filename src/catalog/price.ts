@@ -41,6 +41,8 @@ export interface WorstCase {
   units?: Units;
   /** The output may be sound, which has a rate of its own. Absent: it is text. */
   speaks?: true;
+  /** The only sound in the prompt is that of earlier answers. Absent: there is other sound, or none. */
+  recalls?: true;
   /** As requested: a provider may serve the standard tier in its place. */
   tier: ServiceTier;
   /** Absent: any. */

@@ -218,7 +218,7 @@ export interface PricedFeatures {
   /** null without the provider's web search tool. */
   webSearch: { usesMax: number | null } | null;
   longContext: boolean;
-  /** The path of the first block of sound; null: none. */
+  /** The path of the first sound that the provider gets; null: none. */
   sound: string | null;
   /** The answer is spoken. */
   speaks: boolean;

@@ -15,6 +15,7 @@ import {
   requireList,
   requireText,
   signatureOfChatCall,
+  textOf,
   weighJson,
   wrongField,
 } from '../wire/wire.ts';
@@ -75,13 +76,12 @@ function weighCall(called: JsonValue | undefined, path: string, weight: JsonWeig
 
 /** The blocks of a message of the assistant; empty for an empty one. Throws invalid_request. */
 export function convertAssistant(message: JsonObject, path: string, calls: Calls): Placed[] {
-  if ((message['audio'] ?? null) !== null)
-    throw wrongField(`${path}.audio`, 'audio is not supported; send a transcript');
   const { ids } = calls;
   const content = message['content'] ?? '';
   const { refusal } = message;
   const read: BlockReader = (part, partPath) => readAssistantBlock(part, partPath, ids);
-  const said = withCacheControl(convertContent(content, `${path}.content`, true, read), message);
+  const written = withCacheControl(convertContent(content, `${path}.content`, true, read), message);
+  const said = withSpoken(written, message['audio'] ?? null, `${path}.audio`);
   return [
     ...(said.some(({ block }) => isThinking(block)) ? [] : thinkingOf(message, path)),
     ...said,
@@ -91,6 +91,23 @@ export function convertAssistant(message: JsonObject, path: string, calls: Calls
     ),
     ...convertFunctionCall(message['function_call'] ?? null, `${path}.function_call`, calls),
   ];
+}
+
+/** An earlier spoken answer, with the text beside it; without an id, its transcript. Throws invalid_request. */
+function withSpoken(said: readonly Placed[], audio: JsonValue, path: string): readonly Placed[] {
+  if (audio === null) return said;
+  const { id = null, transcript: given } = requireObject(audio, path);
+  const transcript = textOf(given);
+  if (id === null && transcript !== '') return said.length > 0 ? said : textBlock(transcript, path);
+  const isText = ({ block }: Placed) => block['type'] === 'text';
+  const text = said.filter(isText).map(({ block }) => textOf(block['text']));
+  const block = {
+    type: 'audio',
+    id: requireText(id ?? undefined, `${path}.id`),
+    ...(text.length > 0 && { text: text.join('\n\n') }),
+    ...(transcript !== '' && { transcript }),
+  };
+  return [...said.filter((placed) => !isText(placed)), { block, path: `${path}.id` }];
 }
 
 /** A function call has no id: its result is the next message. */

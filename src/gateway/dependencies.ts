@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Files } from '../files/files.ts';
 import type { NodeLedger } from '../ledger/ledger.ts';
 import type { Provider } from '../providers/providers.ts';
+import type { Vault } from '../secrets/secrets.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import type { Estimates } from '../usage/usage.ts';
 import type { AdmissionQueue, PromptCounts } from './admission-queue.ts';
@@ -68,6 +69,8 @@ export interface Gateway {
   /** Defaults to the values in config.ts. */
   waits?: MessageWaits;
   clock: Clock;
+  /** Seals the ids of spoken answers. */
+  vault: Pick<Vault, 'seal' | 'open'>;
   /** Circuit breakers of the targets. */
   health: RouteHealth;
   conversations: Conversations;

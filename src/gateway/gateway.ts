@@ -55,6 +55,7 @@ import type { Slot } from './running-messages.ts';
 import { describeKey, describeUsage } from './self-service.ts';
 import { offerInBatch, offerInTier } from './sell-tier.ts';
 import { usageOf } from './spend-limit.ts';
+import { openSpoken } from './spoken-answers.ts';
 import { findTargets } from './targets.ts';
 
 export { AdmissionQueue, PromptCounts } from './admission-queue.ts';
@@ -76,6 +77,7 @@ export { type MessageTimes, SELECTORS, type Selector, startTimes } from './clien
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
 export { findResponse, IdempotencyRecords } from './idempotency-records.ts';
+export { namesFiles } from './insert-files.ts';
 export { LastLevels } from './last-levels.ts';
 export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
@@ -176,11 +178,12 @@ async function readMessage(
   identified: Caller,
   isFetched: boolean,
 ): Promise<AdmissionRequest> {
-  const { settings } = gateway.catalog();
+  const isDone = clientRequest.item?.done != null;
+  const bodyBytesMax = isDone ? bounds.bodyBytesMax : gateway.catalog().settings.bodyBytesMax; // it was checked when it was sent
   let caller = identified;
-  const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
+  const body = await clientRequest.readBody(bodyBytesMax, topOf(caller)); // 4
   if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
+  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, bodyBytesMax);
   const sent = await clientRequest.parseBody(body, withFiles); // 5
   const claim = checkIdempotency(clientRequest, sent); // 5, before 8
   const listing = findListed(gateway, caller, sent.model, servesOf(sent.protocol)); // 6
@@ -188,18 +191,19 @@ async function readMessage(
   const catalog = gateway.catalog(); // a slow body does not keep the prices of its beginning
   const asked = makesImages(catalog, sent.model) ? await asImages(gateway, catalog, caller, clientRequest, sent) : sent; // 6
   const { offer, terms } = resolveOffer(gateway, catalog, caller, asked, clientRequest); // 6
+  const opened = await openSpoken(gateway, caller, catalog, offer, asked, terms.features); // 6
   const reach = isFetched ? reachOf(catalog, offer) : 'off';
   const request =
-    reach === 'off' && asked.form === undefined
-      ? asked
-      : await inlineAddresses(gateway, caller, clientRequest, asked, reach, settings.bodyBytesMax); // 6
+    reach === 'off' && opened.form === undefined
+      ? opened
+      : await inlineAddresses(gateway, caller, clientRequest, opened, reach, bodyBytesMax); // 6
   const { name: model } = offer.model;
   const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
   const attribution = attributing instanceof Promise ? await attributing : attributing;
   const measuring = measureFor(request, offer);
   const measure = measuring instanceof Promise ? await measuring : measuring;
   const plan = planMessage(request, offer, terms, measure);
-  if (clientRequest.item !== null && clientRequest.item.done === null) requireBatchable(request, plan);
+  if (clientRequest.item !== null && !isDone) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 
@@ -250,8 +254,7 @@ export async function prepareItem(gateway: Gateway, clientRequest: ClientRequest
   const { catalog, request, offer, plan } = await readMessage(gateway, clientRequest, caller, true);
   const { targets } = findTargets(gateway, catalog, { account: caller.account.id, key: caller.key.id, offer, request });
   const [target] = targets;
-  const hasSound = plan.sound !== null || plan.firstCase.speaks === true;
-  if (target?.settings.batches !== true || offer.tier !== undefined || hasSound) return null;
+  if (target?.settings.batches !== true || offer.tier !== undefined || request.hasSound === true) return null;
   const call = await captureCall(gateway, { request, clientRequest, maxTokens: plan.maxTokens }, target);
   if (call === null) return null;
   const { route, credential } = target;
@@ -308,7 +311,8 @@ export function countTokens(gateway: Gateway, clientRequest: ClientRequest): Pro
     requireAllowed(policyIn(catalog, caller, clientRequest), request.model, sold);
     const offer = requireOwn(catalog, sold, caller, clientRequest, features);
     await takeRequest(gateway, catalog, caller, offer.group);
-    return countPrompt(gateway, { clientRequest, caller, catalog, request, offer });
+    const opened = await openSpoken(gateway, caller, catalog, offer, request, features);
+    return countPrompt(gateway, { clientRequest, caller, catalog, request: opened, offer });
   });
 }
 

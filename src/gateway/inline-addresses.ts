@@ -13,13 +13,13 @@ import {
   type JsonObject,
   type JsonValue,
   type MessageRequest,
-  makeMessageRequest,
   mediaTypeOf,
   type NativeBody,
   objectOf,
   PDF,
   parseExactly,
   pauseAfter,
+  remakeRequest,
   type SentFile,
   scanJson,
   textOf,
@@ -76,14 +76,7 @@ export async function inlineAddresses(
   const message = parseExactly(request.text) as JsonObject;
   const contents = await fetchBlocks(message, options, signal, grow);
   const native = request.native === null ? null : await inlineNative(request.native, contents);
-  const { named, units, unbounded, hasSound } = request;
-  return {
-    ...(await makeMessageRequest(message, request.protocol, native)),
-    ...(named !== undefined && { named }),
-    ...(units !== undefined && { units }),
-    ...(unbounded !== undefined && { unbounded }),
-    ...(hasSound !== undefined && { hasSound }),
-  };
+  return await remakeRequest(request, message, native);
 }
 
 /** Puts content into the blocks of the message, and returns it by address. */

@@ -39,6 +39,7 @@ import type { AdmittedRequest, MessagePlan } from './plan-message.ts';
 import { makeAttempt, providerOfKind, sortExtraFields } from './provider-request.ts';
 import type { Permit, Target } from './route-health.ts';
 import type { SilenceWatch } from './silence-watch.ts';
+import { SpokenIds } from './spoken-answers.ts';
 
 export type AnyReply = ProviderReply | OtherReply;
 
@@ -51,6 +52,8 @@ export class OpenAttempt {
   readonly #watch: SilenceWatch;
   readonly #controller = new AbortController();
   readonly #names: AnswerNames | null;
+  /** null: the answer is not spoken. */
+  readonly #spokenIds: SpokenIds | null;
   #counter: MessageCounter;
   /** Has begun to answer, has failed, or belongs to a message that ended. */
   #isDecided = false;
@@ -82,7 +85,10 @@ export class OpenAttempt {
     this.#permit = permit;
     this.#watch = watch;
     this.#counter = this.#makeCounter();
-    const { catalog, offer, clientRequest } = admitted;
+    const { catalog, offer, clientRequest, plan } = admitted;
+    const { units, speaks } = plan.firstCase;
+    const mayBeSpoken = offer.model.serves === 'messages' && (speaks === true || units !== undefined);
+    this.#spokenIds = mayBeSpoken ? new SpokenIds(gateway, admitted, target) : null;
     this.#names = answerNames(catalog, offer.model.name, clientRequest.requestId);
   }
 
@@ -265,7 +271,7 @@ export class OpenAttempt {
   see(events: StreamEvent[]): StreamEvent[] {
     for (const event of events) this.#counter.observe(event);
     const complete = completeEvents(events, () => this.#countsSoFar());
-    return showEvents(complete, this.#names);
+    return showEvents(this.#spokenIds?.sealEvents(complete) ?? complete, this.#names);
   }
 
   /** Counts a whole message. Returns it as the client receives it. */
@@ -277,7 +283,8 @@ export class OpenAttempt {
     this.#made = counting instanceof Promise ? await counting : counting;
     const answer =
       isNative === true ? { text, message: null } : completeMessage(message, text, () => this.#countsSoFar());
-    return showAnswer(answer, this.#names);
+    const sealed = this.#spokenIds?.sealMessage(answer, this.#counter.reportedSound().output) ?? answer;
+    return showAnswer(sealed, this.#names);
   }
 
   /** An answer of bytes begins. */

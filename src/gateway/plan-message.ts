@@ -70,7 +70,7 @@ export interface MessagePlan {
   isCounted: boolean;
   /** Output tokens by which a stream's hold is extended. */
   trancheTokens: number;
-  /** The path of the first block of sound; null: none. */
+  /** The path of the first block of sound that the client sent; null: none. */
   sound: string | null;
   /** As in the features of the request. */
   compacted: string | null;
@@ -139,6 +139,7 @@ export function planMessage(
     webSearches: features.webSearch === null ? 0 : (features.webSearch.usesMax ?? WEB_SEARCHES_UNBOUNDED),
     ...(units !== undefined && { units }),
     ...(features.speaks && { speaks: true }),
+    ...(request.spoken !== undefined && features.sound === null && { recalls: true }),
     tier: features.tier,
     cacheWrites: features.cacheControl,
   };

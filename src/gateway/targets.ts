@@ -11,7 +11,15 @@ import {
   routesWithinResidency,
 } from '../catalog/catalog.ts';
 import { bounds } from '../config/config.ts';
-import { isJsonObject, isThinking, type JsonObject, jsonObjects, type MessageRequest, objectOf } from '../wire/wire.ts';
+import {
+  isJsonObject,
+  isThinking,
+  type JsonObject,
+  jsonObjects,
+  type MessageRequest,
+  objectOf,
+  type SpokenAnswers,
+} from '../wire/wire.ts';
 import type { Conversation, Conversations } from './conversations.ts';
 import type { AdmittedRequest } from './plan-message.ts';
 import type { BreakerState, RouteHealth, Target } from './route-health.ts';
@@ -166,7 +174,9 @@ export function findTargets(
   catalog: Catalog,
   { account, key, offer, request }: TargetQuery,
 ): TargetList {
-  const targets = listTargets(catalog, offer, account);
+  const { spoken } = request;
+  const listed = listTargets(catalog, offer, account);
+  const targets = spoken === undefined ? listed : listed.filter((target) => keeps(target, spoken));
   if (targets.length < 2) return { targets, conversation: null };
   const conversation = conversations.find(account, key, request);
   const { drawOf, kept } = conversation;
@@ -200,6 +210,14 @@ function isBound({ body }: MessageRequest): boolean {
 function keepsThinking(body: JsonObject): boolean {
   const binding = objectOf(body['thinking'])['block_binding'];
   return isJsonObject(binding) && binding['prefix_mismatch_behavior'] !== 'drop_block';
+}
+
+/** Whether the provider keeps the answers for this credential. */
+export function keeps(
+  { route, credential }: Pick<Target, 'route' | 'credential'>,
+  spoken: Pick<SpokenAnswers, 'provider' | 'credential'>,
+): boolean {
+  return route.provider === spoken.provider && (credential?.name ?? null) === spoken.credential;
 }
 
 /** Other credentials of a provider may belong to another of its customers. */

@@ -180,6 +180,7 @@ export async function makeGateway(
     answers: new IdempotencyRecords(stores.answers, vault),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,
+    vault,
     health: new RouteHealth(() => holder.current.settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),
     conversations: new Conversations(Math.random),
     tagSets: new TagSets(stores.tagSets),

@@ -20,7 +20,7 @@ const BUILT_IN_TOOL_TOKENS = 1_000; // a tool that the provider defines and the 
 const MESSAGE_TOKENS = 16; // separators between messages
 const MESSAGE_JSON_BYTES = 30; // {"role":"user","content":""},
 
-type Measured = Pick<MessageRequest, 'text' | 'bytes' | 'body' | 'members'>;
+type Measured = Pick<MessageRequest, 'text' | 'bytes' | 'body' | 'members' | 'spoken'>;
 
 export interface PromptMeasure {
   /** Bytes of the body without the base64 of images and of documents that do not count by their bytes. */
@@ -61,16 +61,17 @@ async function measureFiles(request: Measured, media: MediaMeasure, models: read
 }
 
 function measureWith(request: Measured, media: MediaMeasure): PromptMeasure {
-  const { bytes, body } = request;
+  const { bytes, body, spoken } = request;
+  const [soundTokens, textBytes] = [spoken?.soundTokens ?? 0, spoken?.textBytes ?? 0];
   const messages = Array.isArray(body['messages']) ? body['messages'].length : 0;
   const plainBytes = Math.max(0, promptBytes(request) - media.bytes - messages * MESSAGE_JSON_BYTES);
   return {
     textBytes: bytes - media.bytes,
-    fixedTokensMax: media.tokensMax + toolTokens(body) + messages * MESSAGE_TOKENS,
+    fixedTokensMax: media.tokensMax + textBytes + toolTokens(body) + messages * MESSAGE_TOKENS,
     mediaTokensMax: media.tokensMax,
-    soundTokensMax: media.soundTokensMax,
+    soundTokensMax: media.soundTokensMax + soundTokens,
     isBounded: media.isBounded,
-    typicalTokens: Math.ceil(plainBytes / BYTES_PER_TOKEN) + media.tokensTypical + 1,
+    typicalTokens: Math.ceil((plainBytes + textBytes) / BYTES_PER_TOKEN) + media.tokensTypical + soundTokens + 1,
   };
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../wire/wire.ts';
 import { addBytes, addJson, addText, type ByteClasses, totalBytes } from './byte-classes.ts';
 import { billedText, coverText, isExact, type OutputEstimate } from './output-estimate.ts';
+import { COMPRESSED_WEIGHT, SOUND_CHARACTERS_PER_TOKEN, SOUND_COVER } from './sound-tokens.ts';
 import { Transcript } from './transcript.ts';
 
 class ThinkingTime {
@@ -63,13 +64,6 @@ class ThinkingTime {
 
 const ENDS_TOKENS = 2; // the end of a cut message; no linear function is exact for a few bytes
 const unescaped = new Uint8Array(4096); // of one delta at a time; longer ones are decoded
-/**
- * Streamed sound is PCM of 48,000 bytes a second, with 20 tokens (https://developers.openai.com/api/docs/guides/realtime-costs, 30 November
- * 2026). Whole sound may be compressed to a sixth.
- */
-const SOUND_CHARACTERS_PER_TOKEN = 3_200;
-const COMPRESSED_WEIGHT = 6;
-const SOUND_COVER = 1.5;
 const SEALED_BYTES_PER_TOKEN = 4; // sealed content is invisible, so there are no samples of it
 
 export class ProducedOutput {

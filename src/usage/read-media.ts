@@ -5,6 +5,7 @@ import {
   findBlock,
   isJsonObject,
   isSound,
+  isSpokenAnswer,
   type JsonObject,
   type MessageRequest,
   objectOf,
@@ -25,11 +26,15 @@ export interface MediaContent {
 }
 
 /** Reads all images and documents; null if their content cannot be known: files elsewhere, and files that cannot be read. */
-export async function readMedia(request: Pick<MessageRequest, 'body'>, model: string): Promise<MediaContent | null> {
+export async function readMedia(
+  request: Pick<MessageRequest, 'body' | 'spoken'>,
+  model: string,
+): Promise<MediaContent | null> {
   const sources: { isImage: boolean; source: JsonObject }[] = [];
   const sounds: string[] = [];
   findBlock(request.body, (block) => {
     const source = block['source'];
+    if (isSpokenAnswer(block)) return false;
     if (isSound(block)) sounds.push(textOf(objectOf(source)['data']));
     else if (isJsonObject(source)) sources.push({ isImage: block['type'] === 'image', source });
     return false;
@@ -45,7 +50,7 @@ export async function readMedia(request: Pick<MessageRequest, 'body'>, model: st
     throw thrown;
   }
   const { typical } = await soundTokens(sounds, [model]);
-  return { texts: content.texts, tokens: Math.ceil(content.tokens) + typical };
+  return { texts: content.texts, tokens: Math.ceil(content.tokens) + typical + (request.spoken?.soundTokens ?? 0) };
 }
 
 class MediaReader {

@@ -46,6 +46,24 @@ export async function soundTokens(
   return { most, typical };
 }
 
+/**
+ * Streamed sound is PCM of 48,000 bytes a second, with 20 tokens (https://developers.openai.com/api/docs/guides/realtime-costs, 30 November
+ * 2026). Whole sound may be compressed to a sixth.
+ */
+export const SOUND_CHARACTERS_PER_TOKEN = 3_200; // of base64
+export const COMPRESSED_WEIGHT = 6;
+export const SOUND_COVER = 1.5;
+
+/** The most tokens of a spoken answer, by the characters of its base64. */
+export function spokenTokensMost(characters: number, isWhole: boolean): number {
+  return Math.ceil((SOUND_COVER * characters * (isWhole ? COMPRESSED_WEIGHT : 1)) / SOUND_CHARACTERS_PER_TOKEN);
+}
+
+/** The most tokens that a spoken answer has as part of a prompt, by those that it had as output. */
+export function recalledTokensMost(tokens: number): number {
+  return Math.ceil(tokens * MARGIN) + MARKS_TOKENS;
+}
+
 async function* onePiece(file: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
   yield file;
 }

@@ -12,6 +12,8 @@ export interface SoundCounts {
 interface HeldSound {
   units?: Units;
   speaks?: true;
+  /** The only sound in the prompt is that of earlier answers, which a provider may read as text. */
+  recalls?: true;
 }
 
 /**
@@ -20,11 +22,12 @@ interface HeldSound {
  */
 export function splitSound(
   counts: TokenCounts,
-  { units: held, speaks }: HeldSound,
+  { units: held, speaks, recalls }: HeldSound,
   reported: SoundCounts,
 ): TokenCounts {
   const heard = held?.counts.input_audio_tokens ?? 0;
-  const input = heard === 0 ? 0 : Math.min(counts.input, reported.input || heard);
+  const input =
+    heard === 0 ? 0 : Math.min(counts.input, (recalls === true ? reported.input : reported.input || null) ?? heard);
   const output = speaks === true ? Math.min(counts.output, reported.output ?? counts.output) : 0;
   if (input + output === 0) return counts;
   return {

@@ -12,4 +12,5 @@ export { Estimates, type SampleDocument, type SampleStore } from './estimates.ts
 export { inputTokensUpperBound, measurePrompt, type PromptMeasure } from './measure-prompt.ts';
 export { readMedia } from './read-media.ts';
 export { isOfUnknownTier, readThinking } from './read-usage.ts';
+export { recalledTokensMost, spokenTokensMost } from './sound-tokens.ts';
 export { joinSound, type SoundCounts, splitSound } from './split-sound.ts';

@@ -95,8 +95,18 @@ export interface MessageRequest {
   unbounded?: Unbounded;
   /** The message has sound, or asks for it. Absent: neither. */
   hasSound?: true;
+  /** The earlier spoken answers that it names by ids. Absent: none. */
+  spoken?: SpokenAnswers;
   /** The form that it came as, with files that providers are sent. Absent: it came as JSON. */
   form?: SentForm;
+}
+
+/** Spoken answers that a provider keeps, and what they add at most to a prompt. Names are those of the catalog. */
+export interface SpokenAnswers {
+  provider: string;
+  credential: string | null;
+  soundTokens: number;
+  textBytes: number;
 }
 
 const PARSER_MESSAGE_CHARACTERS_MAX = 200;
@@ -164,6 +174,11 @@ export function textOf(value: unknown): string {
 /** Whether a content block is sound, which Messages lacks: that of translated requests, and of answers to them. */
 export function isSound({ type }: JsonObject): boolean {
   return type === 'audio';
+}
+
+/** Whether it is an earlier answer, named by its id, and no sound that the client sent. */
+export function isSpokenAnswer(block: JsonObject): boolean {
+  return isSound(block) && !isJsonObject(block['source']);
 }
 
 /** Whether a content block is thinking, visible or sealed. */

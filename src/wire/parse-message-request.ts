@@ -191,6 +191,22 @@ export async function makeMessageRequest(
   return checkRequest({ ...sized(text, null), members, body, protocol, native });
 }
 
+/** The same request with another message. Rejects like makeMessageRequest. */
+export async function remakeRequest(
+  { protocol, named, units, unbounded, hasSound, spoken }: MessageRequest,
+  message: JsonObject,
+  native: NativeBody | null,
+): Promise<MessageRequest> {
+  return {
+    ...(await makeMessageRequest(message, protocol, native)),
+    ...(named !== undefined && { named }),
+    ...(units !== undefined && { units }),
+    ...(unbounded !== undefined && { unbounded }),
+    ...(hasSound !== undefined && { hasSound }),
+    ...(spoken !== undefined && { spoken }),
+  };
+}
+
 interface Parsed extends Pick<MessageRequest, 'text' | 'bytes' | 'members' | 'protocol' | 'native'> {
   body: JsonValue;
 }

@@ -2,7 +2,7 @@
 
 import { isWholeNumber } from '../base/checked-number.ts';
 import type { JsonObject, JsonValue, MessageRequest } from './message-request.ts';
-import { isJsonObject, isSound, jsonObjects, objectOf, textOf } from './message-request.ts';
+import { isJsonObject, isSound, isSpokenAnswer, jsonObjects, objectOf, textOf } from './message-request.ts';
 import { type ServiceTier, tierOf } from './service-tier.ts';
 
 /**
@@ -70,8 +70,10 @@ export interface RequestFeatures {
   /** The path of the first field that names an object stored at the provider. */
   storedObject: string | null;
   hasTools: boolean;
-  /** The path of the first block of sound; null: none. */
+  /** The path of the first block of sound that the client sent; null: none. */
   sound: string | null;
+  /** The path of the first earlier answer that was spoken, named by its id; null: none. */
+  spoken: string | null;
   /** The answer is spoken. */
   speaks: boolean;
   /** The path of a part that only a provider of Responses compacted and can read, or "model" of a request to compact; null: none. */
@@ -130,6 +132,7 @@ export function readFeatures(
     storedObject: storedField(body),
     hasTools: Array.isArray(body['tools']) && body['tools'].length > 0,
     sound: null,
+    spoken: null,
     speaks: request.protocol === 'chat-completions' && isJsonObject(body['audio']),
     compacted: request.native?.isCompaction ? 'model' : null,
     cacheControl: 'none',
@@ -153,7 +156,10 @@ export function readFeatures(
     isCompacted ||= block['type'] === 'compaction' && request.protocol === 'responses';
     return false;
   });
-  if (hasSound) found.sound = findBlock(body, isSound);
+  if (hasSound) {
+    found.spoken = findBlock(body, isSpokenAnswer);
+    found.sound = findBlock(body, (block) => isSound(block) && !isSpokenAnswer(block));
+  }
   if (isCompacted) found.compacted ??= findBlock(body, ({ type }) => type === 'compaction');
   found.notOffered ??= refusedTool(types, tools);
   if (hasStoredBlock) found.storedObject ??= storedBlockPath(body);

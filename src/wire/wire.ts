@@ -25,6 +25,7 @@ export {
   EXTRA_MEMBER,
   isJsonObject,
   isSound,
+  isSpokenAnswer,
   isThinking,
   type JsonObject,
   type JsonValue,
@@ -42,6 +43,7 @@ export {
   type ReceivedBody,
   SERVES,
   type Serves,
+  type SpokenAnswers,
   servesOf,
   sizeOf,
   type TokenCounts,
@@ -51,6 +53,7 @@ export {
   makeMessageRequest,
   parseInTurns,
   parseMessageRequest,
+  remakeRequest,
   requireList,
   requireText,
   requireToolName,
@@ -59,7 +62,7 @@ export {
 } from './parse-message-request.ts';
 export { type DeltaKind, encodePiece, PlainDeltas, type StreamPiece } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
-export { readLines } from './read-lines.ts';
+export { readAnyLines, readLines } from './read-lines.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export {
   type FormField,

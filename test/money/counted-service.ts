@@ -72,6 +72,7 @@ export async function startCountedService(): Promise<CountedService> {
     levels: new LastLevels(),
     tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    vault: openVault(Buffer.alloc(32)),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,
     health: new RouteHealth(() => 5, clock.nowMs),

@@ -61,9 +61,12 @@ export function MarginShow() {
         actions={
           <>
             <RangeFilter />
-            {data !== undefined && !isPlaceholderData && (
-              <ActionButton label="Export CSV" icon="download" onClick={() => saveMargin(data, values)} />
-            )}
+            <ActionButton
+              label="Export CSV"
+              icon="download"
+              disabled={data === undefined || isPlaceholderData}
+              onClick={() => data && saveMargin(data, values)}
+            />
             <SavedViews />
           </>
         }

@@ -7,6 +7,7 @@ import { openReasoning, SignedJson } from '../../protocols/thinking.ts';
 import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import {
   isJsonObject,
+  isSpokenAnswer,
   isThinking,
   jsonObjects,
   objectOf,
@@ -150,7 +151,7 @@ export function convertMessages(body: JsonObject, profile: Profile, model: strin
     ...systemMessage(body['system'], profile),
     ...turns.flatMap((turn) => {
       if (turn.role === 'user') return convertUser(turn, profile);
-      if (turn.role === 'assistant') return [convertAssistant(turn, profile, open, isWithTools)];
+      if (turn.role === 'assistant') return convertAssistant(turn, profile, open, isWithTools);
       const blocks = turn.blocks.map(({ block }) => block);
       return systemMessage(blocks, profile);
     }),
@@ -199,13 +200,17 @@ function convertResult({ block, path }: Placed, profile: Profile): { message: Js
   return { message: { role: 'tool', tool_call_id: id, content }, beside: [...label, ...others] };
 }
 
-function convertAssistant({ blocks }: Turn, profile: Profile, open: OpenThought, isWithTools: boolean): JsonObject {
+/** A message has one spoken answer: each but the last one is a message of its own. */
+function convertAssistant({ blocks }: Turn, profile: Profile, open: OpenThought, isWithTools: boolean): JsonObject[] {
   const texts: JsonObject[] = [];
   const calls: JsonObject[] = [];
   const thoughts: JsonObject[] = [];
+  const spoken: JsonObject[] = [];
   let signature: string | null = null; // for the next call
   for (const { block, path } of blocks) {
-    if (block['type'] === 'text') texts.push(...textPart(textOf(block['text']), block, profile));
+    if (isSpokenAnswer(block)) spoken.push({ role: 'assistant', audio: { id: textOf(block['id']) } });
+    if (block['type'] === 'text' || isSpokenAnswer(block))
+      texts.push(...textPart(textOf(block['text']), block, profile));
     else if (block['type'] === 'tool_use') {
       calls.push({ ...convertCall(block, profile), ...(profile.callSignatures && signatureMember(signature)) });
       signature = null;
@@ -214,13 +219,16 @@ function convertAssistant({ blocks }: Turn, profile: Profile, open: OpenThought,
       thoughts.push(block);
     } else refuseField(`${path}.type`, `the provider of this model does not accept content of type ${nameOf(block)}`);
   }
-  const hasText = texts.length > 0;
-  return {
+  const last = spoken.pop();
+  const empty = calls.length > 0 ? profile.contentOfCalls : last === undefined ? '' : null;
+  const message = {
     role: 'assistant',
-    content: hasText ? collapseParts(texts) : calls.length > 0 ? profile.contentOfCalls : '',
+    content: texts.length > 0 ? collapseParts(texts) : empty,
+    ...last,
     ...convertThinking(thoughts, profile, open, isWithTools && calls.length > 0, isWithTools),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
+  return [...spoken, message];
 }
 
 function convertCall(block: JsonObject, profile: Profile): JsonObject {

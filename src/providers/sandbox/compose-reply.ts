@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../wire/wire.ts';
 import { isJsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import { findClientTool, gatherTools } from '../client-tools.ts';
 import { refuseField } from '../lost-fields.ts';
-import { bytesOf, countInputTokens, cutToBytes, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
+import { bytesOf, countInputTokens, countRecalledTokens, cutToBytes, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
 import { fillArguments, fillSchema } from './fill-schema.ts';
 import { readStep, refuseScript, type ScriptedPart } from './read-script.ts';
 
@@ -22,6 +22,8 @@ export interface SandboxReply {
   stopReason: 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use';
   stopSequence: string | null;
   inputTokens: number;
+  /** Tokens of earlier spoken answers. */
+  recalledTokens: number;
   outputTokens: number;
 }
 
@@ -34,7 +36,9 @@ interface ReplyRequest {
 
 export function composeReply(model: SandboxModel, name: string, request: ReplyRequest): SandboxReply {
   const content = composeContent(model, request);
-  return { id: `msg_${request.nonce}`, model: name, inputTokens: countInputTokens(request.body), ...content };
+  const { body, nonce } = request;
+  const [inputTokens, recalledTokens] = [countInputTokens(body), countRecalledTokens(body)];
+  return { id: `msg_${nonce}`, model: name, inputTokens, recalledTokens, ...content };
 }
 
 type ReplyContent = Pick<SandboxReply, 'blocks' | 'stopReason' | 'stopSequence' | 'outputTokens'>;

@@ -1,6 +1,16 @@
 // Tokens of the sandbox: four bytes of text each, rounded up once.
 
-import { findBlock, isJsonObject, type JsonObject, type JsonValue, jsonObjects, objectOf } from '../../wire/wire.ts';
+import { parseWholeNumber } from '../../base/checked-number.ts';
+import {
+  findBlock,
+  isJsonObject,
+  isSpokenAnswer,
+  type JsonObject,
+  type JsonValue,
+  jsonObjects,
+  objectOf,
+  textOf,
+} from '../../wire/wire.ts';
 
 export const TOKEN_BYTES = 4;
 
@@ -15,6 +25,21 @@ export function countInputTokens(body: JsonObject): number {
   const tools = body['tools'];
   if (Array.isArray(tools) && tools.length > 0) bytes += bytesOf(JSON.stringify(tools));
   return tokensOf(bytes);
+}
+
+/** The id of a spoken answer has its tokens: nothing of it is kept. */
+export function spokenId(transcript: string, nonce: string): string {
+  return `audio_${tokensOf(bytesOf(transcript))}_${nonce}`;
+}
+
+/** Tokens of earlier spoken answers. */
+export function countRecalledTokens(body: JsonObject): number {
+  let tokens = 0;
+  findBlock(body, (block) => {
+    if (isSpokenAnswer(block)) tokens += parseWholeNumber(textOf(block['id']).split('_')[1] ?? '') ?? 0;
+    return false;
+  });
+  return tokens;
 }
 
 /** The longest prefix with at most this many bytes, cut between characters. */
@@ -33,6 +58,7 @@ export function tokensOf(bytes: number): number {
 function blockBytes(block: JsonObject): number {
   switch (block['type']) {
     case 'text':
+    case 'audio':
       return bytesOf(block['text']);
     case 'thinking':
       return bytesOf(block['thinking']);

@@ -15,7 +15,7 @@ import { offeredModel } from '../offered-models.ts';
 import { type Attempt, type EventSource, type Provider, ProviderFault, type ProviderReply } from '../provider.ts';
 import type { ReplyBlock, SandboxModel, SandboxReply } from './compose-reply.ts';
 import { composeReply, sandboxModels } from './compose-reply.ts';
-import { countInputTokens, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
+import { countInputTokens, spokenId, TOKEN_BYTES, tokensOf } from './count-tokens.ts';
 import { speakAnswer } from './media.ts';
 import { otherModelNames, sandboxUses } from './other-uses.ts';
 
@@ -68,7 +68,7 @@ async function spoken(reply: SandboxReply, audio: JsonValue | undefined): Promis
     const sound = await speakAnswer(block.text, audio['format'] !== 'pcm16');
     return {
       type: 'audio',
-      id: `audio_${nonce()}`,
+      id: spokenId(block.text, nonce()),
       data: sound.toString('base64'),
       transcript: block.text,
       expires_at,
@@ -175,10 +175,11 @@ function messageHead(reply: SandboxReply, content: JsonObject[], outputTokens: n
     stop_reason: null,
     stop_sequence: null,
     usage: {
-      input_tokens: reply.inputTokens,
+      input_tokens: reply.inputTokens + reply.recalledTokens,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: 0,
       output_tokens: outputTokens,
+      ...(reply.recalledTokens > 0 && { input_tokens_details: { audio_tokens: reply.recalledTokens } }),
     },
   };
 }

@@ -153,7 +153,9 @@ test('a spoken answer is relayed whole, and its tokens of sound are billed at th
   const spoken = { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'mp3' } };
   const body = (await (await ask(caller, spoken)).json()) as Json;
   expect(body).toMatchObject({
-    choices: [{ message: { role: 'assistant', content: null, audio }, finish_reason: 'stop' }],
+    choices: [
+      { message: { role: 'assistant', content: null, audio: { ...audio, id: SEALED } }, finish_reason: 'stop' },
+    ],
     usage: { completion_tokens: 60, completion_tokens_details: { audio_tokens: 48 } },
   });
   expect(sent()).toMatchObject(spoken);
@@ -167,6 +169,8 @@ test('a spoken answer is relayed whole, and its tokens of sound are billed at th
   ]);
 });
 
+/** The id of a spoken answer (spoken-answers.test.ts). */
+const SEALED = expect.stringMatching(/^audio_v1\./) as unknown as string;
 const chunk = (delta: Json, finish: string | null = null): Json => ({
   id: 'chatcmpl-1',
   object: 'chat.completion.chunk',
@@ -198,7 +202,11 @@ test('a spoken answer is streamed piece by piece', async () => {
   const chunks = text
     .split('\n\n')
     .flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []));
-  expect(chunks.flatMap(({ choices: [choice] }) => choice?.delta.audio ?? [])).toEqual(PIECES);
+  expect(chunks.flatMap(({ choices: [choice] }) => choice?.delta.audio ?? [])).toEqual([
+    { transcript: 'Guten ' },
+    ...PIECES.slice(1),
+    { id: SEALED },
+  ]);
   expect(sent()).toMatchObject(SPOKEN_STREAM);
   await expectMoney(world, caller, [
     {
@@ -291,7 +299,7 @@ test.each<[string, Json, string]>([
   [
     'an earlier spoken answer',
     { messages: [...HEARD, { role: 'assistant', audio: { id: 'audio_1' } }, ...HEARD] },
-    'messages.1.audio',
+    'messages.1.audio.id',
   ],
 ])('%s is refused by the path of its field', async (_, members, path) => {
   const caller = await world.makeKey();
@@ -434,7 +442,7 @@ test('a new installation has a model that speaks and hears, the same each time',
   const streamed = await ask({ ...spoken, stream: true, audio: { voice: 'alloy', format: 'pcm16' } });
   const pieces = streamed.split('\n').flatMap((line) => {
     const delta = line.startsWith('data: {') ? JSON.parse(line.slice(6)).choices[0]?.delta : undefined;
-    return delta?.audio === undefined ? [] : [Buffer.from(delta.audio.data, 'base64')];
+    return delta?.audio?.data === undefined ? [] : [Buffer.from(delta.audio.data, 'base64')];
   });
   expect(Buffer.concat(pieces).length).toBe(5 * 1_440 * 2);
   const heard = { type: 'input_audio', input_audio: { data: wav(3), format: 'wav' } };

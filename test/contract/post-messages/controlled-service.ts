@@ -153,6 +153,7 @@ export async function startControlled(parts: Parts = {}): Promise<ControlledServ
     levels: new LastLevels(),
     tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    vault: openVault(Buffer.alloc(32)),
     selfServiceReads: new SelfServiceReads(selfServiceReader(stores, parts)),
     waits: { ...SHORT_WAITS, correctionPausesMs: parts.correctionPausesMs ?? [] },
     clock,

@@ -29,6 +29,7 @@ test('a plain request has no special features', () => {
     storedObject: null,
     hasTools: false,
     sound: null,
+    spoken: null,
     speaks: false,
     compacted: null,
     cacheControl: 'none',

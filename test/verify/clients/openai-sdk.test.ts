@@ -425,7 +425,7 @@ test('speaks, whole and in events', async () => {
 test('sends sound in a conversation, and gets a spoken answer, whole and in a stream', async () => {
   const caller = await world.makeKey();
   const { completions } = clientOf(caller.secret).chat;
-  const audio = { id: 'audio_1', data: 'AAEC', transcript: 'Good morning!', expires_at: 1_790_000_000 };
+  const audio = { id: 'audio_1', data: 'AAEC', transcript: 'Good morning!', expires_at: 4_000_000_000 };
   const usage = {
     prompt_tokens: 45,
     completion_tokens: 60,
@@ -457,20 +457,33 @@ test('sends sound in a conversation, and gets a spoken answer, whole and in a st
   };
   speaker.play(scripts.json(JSON.stringify(whole)));
   const answer = await completions.create({ ...asked, audio: { voice: 'alloy', format: 'mp3' } });
-  expect(answer.choices[0]?.message.audio).toEqual(audio);
+  const said = answer.choices[0]?.message as OpenAI.ChatCompletionMessage;
+  const sealed = { ...audio, id: expect.stringMatching(/^audio_v1\./) as unknown as string };
+  expect(said.audio).toEqual(sealed);
   expect(answer.usage).toMatchObject(usage);
   speaker.play(
     scripts.rawStream(`${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`),
   );
   const stream = await completions.create({ ...asked, stream: true, audio: { voice: 'alloy', format: 'pcm16' } });
   const deltas = (await Array.fromAsync(stream)).map(({ choices: [choice] }) => choice?.delta as Json | undefined);
-  expect(deltas.flatMap((delta) => delta?.['audio'] ?? [])).toEqual([audio]);
-  expect(JSON.parse(speaker.requests.at(-1)?.body ?? '{}')).toMatchObject({ messages: asked.messages });
+  const { id: _, ...pieces } = audio;
+  expect(deltas.flatMap((delta) => delta?.['audio'] ?? [])).toEqual([pieces, { id: sealed.id }]);
+  const sent = () => JSON.parse(speaker.requests.at(-1)?.body ?? '{}') as Json;
+  expect(sent()).toMatchObject({ messages: asked.messages });
+  speaker.play(scripts.json(JSON.stringify(whole)));
+  const next = { role: 'user' as const, content: 'And now?' };
+  const terms = { ...asked, audio: { voice: 'alloy', format: 'mp3' as const } };
+  await completions.create({
+    ...terms,
+    messages: [next, { role: 'assistant', audio: { id: said.audio?.id ?? '' } }, next],
+  });
+  await completions.create({ ...terms, messages: [next, said, next] });
+  expect(sent()).toMatchObject({ messages: [next, { role: 'assistant', audio: { id: 'audio_1' } }, next] });
   const record = {
     units: { input_audio_tokens: 30, output_audio_tokens: 48 },
     cost: String((15 * 2.5 + 30 * 32 + 12 * 10 + 48 * 64) / 1e6),
   };
-  await expectMoney(world, caller, [record, record, { endpoint: 'speech' }]);
+  await expectMoney(world, caller, [record, record, record, record, { endpoint: 'speech' }]);
 });
 
 test('compacts a conversation, and edits an image that it sends in JSON', async () => {

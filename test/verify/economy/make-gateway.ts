@@ -96,6 +96,7 @@ export function makeGateway({ stores, ledger, clock, catalog, provider, hashesOf
     levels: new LastLevels(),
     tagSets: new TagSets(stores.tagSets),
     answers: new IdempotencyRecords(stores.answers, openVault(Buffer.alloc(32))),
+    vault: openVault(Buffer.alloc(32)),
     selfServiceReads: new SelfServiceReads({ ...stores.ledger, ...stores.usage }),
     clock,
     health: new RouteHealth(() => settings.circuitFailures ?? Number.POSITIVE_INFINITY, clock.nowMs),

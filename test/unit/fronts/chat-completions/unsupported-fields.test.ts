@@ -120,7 +120,8 @@ const wrong: [path: string, members: Json][] = [
     'messages.0.content.0.type',
     { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: 'https://a' }] }] },
   ],
-  ['messages.0.audio', { messages: [{ role: 'assistant', audio: { id: 'a' } }] }],
+  ['messages.0.audio', { messages: [{ role: 'assistant', audio: 'a' }] }],
+  ['messages.0.audio.id', { messages: [{ role: 'assistant', audio: { expires_at: 1 } }] }],
   ['messages.0.function_call', { messages: [{ role: 'assistant', function_call: 'f' }] }],
   [
     'messages.0.function_call.arguments',
