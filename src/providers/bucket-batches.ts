@@ -9,7 +9,7 @@ import {
   callForBatch,
   type ProviderBatch,
   type ProviderBatches,
-  readObjects,
+  readResults,
   requireId,
   sendForBatch,
 } from './batches.ts';
@@ -42,8 +42,6 @@ export interface JobKind extends Pick<ProviderBatches, 'limits' | 'line' | 'canc
 
 const REQUESTS = 'requests.jsonl';
 const RESULTS = 'results/';
-/** A result has an answer and repeats its request, whose characters may be written as escapes of six. */
-const RESULT_BYTES_MAX = bounds.upstreamBodyBytesMax + 6 * bounds.batchEchoedBytesMax;
 
 export function bucketBatches(jobs: JobKind): ProviderBatches {
   const { store } = jobs;
@@ -81,13 +79,14 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
           scrubIdentifiers(`the batch has no results: ${said || 'no reason is given'}`),
         );
       }
+      // A result has an answer and repeats its request, whose characters may be written as escapes of six.
+      const bytesMax = bounds.upstreamBodyBytesMax + 6 * bounds.batchEchoedBytesMax;
       let [lines, named] = [0, 0];
       for (const name of files) {
         const response = await callForBatch(store, batch, urlOf(at, name), { signal });
-        for await (const line of readObjects(response, RESULT_BYTES_MAX)) {
-          const result = jobs.result(line);
-          lines++;
-          if (result.id !== '') named++;
+        for await (const result of readResults(response, jobs.result, bytesMax)) {
+          if (result !== null) lines++;
+          if (result !== null && result.id !== '') named++;
           yield result;
         }
       }

@@ -4,6 +4,7 @@ import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   onOneLineOf,
   type ProviderBatch,
@@ -62,8 +63,7 @@ export function invocationJobs(api: Api): ProviderBatches {
     },
     result: ({ recordId, modelOutput, error }) => ({
       id: textOf(recordId).replaceAll(MARK, '-'),
-      answer:
-        modelOutput === undefined ? refusalOf(objectOf(error)) : { status: 200, body: JSON.stringify(modelOutput) },
+      answer: modelOutput === undefined ? refusalOf(objectOf(error)) : answerWith(200, modelOutput),
     }),
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `${JOB}/${id}/stop`), { method: 'POST', body: '', signal }),
@@ -80,5 +80,5 @@ function controlUrl(baseUrl: string): string {
 
 function refusalOf({ errorCode: status, errorMessage: message }: JsonObject): BatchResult['answer'] {
   if (!isWholeNumber(status) || status < 400 || status > 599) return null;
-  return { status, body: JSON.stringify({ message: textOf(message) }) };
+  return answerWith(status, { message: textOf(message) });
 }
