@@ -63,7 +63,7 @@ const SENT =
 /** Only JSON says what it costs, and it has the text. */
 function sentFields(fields: readonly FormField[], { upstreamModel }: Attempt): FormField[] {
   const sent = fields
-    .filter(({ name }) => SENT.test(name))
+    .filter(({ name, value }) => SENT.test(name) && value !== '')
     .map((field) => (field.name === 'response_format' && field.value === 'text' ? { ...field, value: 'json' } : field));
   return [{ name: 'model', value: upstreamModel }, ...sent];
 }

@@ -30,6 +30,7 @@ const ENDPOINTS: readonly string[] = [
   '/v1/completions',
   '/v1/moderations',
   '/v1/images/generations',
+  '/v1/images/edits',
 ];
 const MESSAGES_ENDPOINT = '/v1/messages';
 const PAGE = { messages: { most: 1_000, usual: 20 }, openai: { most: 100, usual: 20 } };
