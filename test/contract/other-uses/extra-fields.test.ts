@@ -98,7 +98,7 @@ test.each([
   const form = new FormData();
   const fields = { model: `${use}-names`, ...members, seed: '7', steps: '50' };
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append(use === 'images' ? 'image' : 'file', new File([wav()], 'a.wav'));
+  form.append(use === 'images' ? 'image' : 'file', new File([new Uint8Array(wav())], 'a.wav'));
   const headers = { authorization: `Bearer ${secret}` };
   const response = await fetch(`${world.url}/v1/${path}`, { method: 'POST', headers, body: form });
   expect([response.status, await response.text()]).toEqual([200, JSON.stringify(answer)]);
