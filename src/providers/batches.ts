@@ -51,6 +51,8 @@ export interface ProviderBatches {
   cancel(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
   /** Removes what a creation left that failed or was cut off; absent: nothing is left, or it expires there. */
   discard?(batch: ProviderBatch, signal: AbortSignal): Promise<void>;
+  /** Tests where a cloud keeps batches. Resolves to what was tested, in a sentence; absent: batches have no place of their own. */
+  probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<string>;
   /** Removes requests and results there. */
   remove(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
 }

@@ -111,7 +111,8 @@ class FakeBatches implements AsyncDisposable {
     this.isSilent = false;
     this.files.clear();
     this.store.alsoListed.length = 0;
-    this.store.isRefusing = false;
+    this.store.refused = [];
+    this.store.movedTo = null;
     this.onCreate = () => {};
     this.onDirect = () => {};
     this.rewrite = asItIs;

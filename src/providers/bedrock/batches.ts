@@ -65,6 +65,7 @@ export function invocationJobs(api: Api): ProviderBatches {
       id: textOf(recordId).replaceAll(MARK, '-'),
       answer: modelOutput === undefined ? refusalOf(objectOf(error)) : answerWith(200, modelOutput),
     }),
+    untested: 'Only a batch will show whether Bedrock can use batch_role.',
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `${JOB}/${id}/stop`), { method: 'POST', body: '', signal }),
   });

@@ -328,6 +328,9 @@ test.each(DIALECTS)(
 
 describe('at clouds', () => {
   const CLOUDS = ['bedrock', 'vertex'] as const;
+  const refuse = (type: string) => {
+    throw Response.json({ message: 'No.' }, { status: 400, headers: { 'x-amzn-errortype': type } });
+  };
 
   test('Converse at Bedrock and Claude at Vertex AI have batches, too', async () => {
     for (const [model, named, url] of [
@@ -371,7 +374,7 @@ describe('at clouds', () => {
   });
 
   test.each(CLOUDS)('a bucket of %s that refuses the requests has them sent one by one', async (dialect) => {
-    provider.store.isRefusing = true;
+    provider.store.refused = ['PUT', 'GET', 'LIST', 'DELETE'];
     const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
     expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
     expect([provider.batches.length, provider.direct.length]).toEqual([0, 1]);
@@ -404,4 +407,39 @@ describe('at clouds', () => {
     expect(provider.direct).toEqual([]);
     expect([...provider.files.keys()]).toEqual(names.map((name) => `${bucket}/${name}`));
   });
+
+  test.each(CLOUDS)(
+    'the test of a provider writes, reads, lists and removes an object in the bucket of %s',
+    async (dialect) => {
+      const testNow = async () => {
+        // Bedrock is asked for a model that does not exist.
+        if (dialect === 'bedrock') provider.onDirect = () => refuse('ValidationException');
+        return await turnpike.admin('POST', `/providers/${dialect}/test`, {});
+      };
+      const able = 'It can write, read, list and remove objects in batch_bucket.';
+      const { ok, message } = await testNow();
+      expect([ok, String(message)]).toEqual([true, expect.stringContaining(able)]);
+      expect(String(message).includes('batch_role')).toBe(dialect === 'bedrock');
+      const folder = dialect === 'bedrock' ? 'aws-bucket/' : 'google-bucket/of/batches/';
+      expect(provider.removed).toEqual([
+        expect.stringMatching(new RegExp(`^${folder}turnpike-test-[0-9a-f-]+/requests.jsonl$`)),
+      ]);
+      for (const [method, what] of Object.entries({ PUT: 'write', GET: 'read', LIST: 'list', DELETE: 'remove' })) {
+        provider.reset();
+        provider.store.refused = [method];
+        const refused = await testNow();
+        const said = `But batch_bucket cannot be used: it cannot ${what} an object there (the bucket of its batches answered with status 403 AccessDenied).`;
+        expect(refused).toMatchObject({ ok: false, status: 403, message: expect.stringContaining(said) });
+        expect(provider.files.size).toBe(method === 'DELETE' ? 1 : 0);
+      }
+      provider.reset();
+      provider.store.movedTo = 'https://elsewhere.example/';
+      expect((await testNow())['message']).toContain('it may be in another region');
+      const document = documentOf();
+      Object.assign(document.providers[dialect], { batches: false });
+      await turnpike.admin('POST', '/apply', { document });
+      expect(await testNow()).toMatchObject({ ok: true });
+      await turnpike.admin('POST', '/apply', { document: documentOf() });
+    },
+  );
 });
