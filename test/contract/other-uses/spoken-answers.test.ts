@@ -218,6 +218,14 @@ test('the id of a provider is in nothing that clients, account holders and opera
   expect(findCanaries(texts, [canary])).toEqual([]);
 });
 
+test('an id that is too long for a provider’s is left out', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(chat({ audio: { ...spoken(), id: 'a'.repeat(513) } }, [3, 0, 60, 48])));
+  const { choices } = (await (await ask(caller, SPOKEN)).json()) as { choices: [{ message: { audio: Json } }] };
+  const { id: _, ...rest } = spoken();
+  expect(choices[0].message.audio).toEqual(rest);
+});
+
 test('only the route that has an answer is tried, and its transcript is sent where there is none', async () => {
   const caller = await world.makeKey();
   const id = await speak(caller);
