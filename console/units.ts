@@ -2,7 +2,7 @@
 
 import type { UsageShape, UsageTotalShape } from '../src/admin-api/shapes.ts';
 import { countOf, formatCount, formatMs } from './figures.ts';
-import { nanoOf, usdOf } from './money.ts';
+import { formatMoney, nanoOf, usdOf } from './money.ts';
 
 export type Unit = keyof UsageShape['units'];
 /** As totals have them; null: unknown. */
@@ -50,11 +50,16 @@ export function unitText(unit: Unit, quantity: number): string {
   }
 }
 
-/** Units with their quantities, in one order. */
-export function unitsUsed(units: UnitUses): { unit: Unit; quantity: number }[] {
+/** "12 images · $0.48". */
+export function unitCostText(unit: Unit, quantity: number, cost: string): string {
+  return `${unitText(unit, quantity)} · ${formatMoney(cost)}`;
+}
+
+/** Units with their quantities and costs, in one order. */
+export function unitsUsed(units: UnitUses): { unit: Unit; quantity: number; cost: string }[] {
   return UNITS.flatMap((unit) => {
-    const quantity = units?.[unit]?.quantity ?? 0;
-    return quantity === 0 ? [] : [{ unit, quantity }];
+    const { quantity, cost } = units?.[unit] ?? { quantity: 0, cost: '0' };
+    return quantity === 0 ? [] : [{ unit, quantity, cost }];
   });
 }
 

@@ -28,7 +28,7 @@ import { amountShown, countShown, idField, lastTimeField, timeField, timeShown }
 import { pageQuery, requesterOf } from './pages.ts';
 import { type AdminRoute, type Call, get } from './route.ts';
 import { groupFilter, tagFilter, usageFilters } from './usage-filters.ts';
-import { narrowTo, tagNameField, tagNameFor } from './usage-totals.ts';
+import { narrowTo, tagNameField, tagNameFor, unitsShown, unitsUsed } from './usage-totals.ts';
 
 const marginGroupings = totalsGroupings.filter((grouping) => grouping !== 'day');
 
@@ -39,6 +39,7 @@ const figures = {
   margin: amountShown.describe('revenue − provider_cost.'),
   margin_percent: z.number().nullable().describe('The margin as a percentage of the revenue; null without revenue.'),
   revenue_without_margin: amountShown.describe('cost − written_off of the messages whose provider_cost is unknown.'),
+  units: unitsShown.describe('As in totals: of all messages, also of those whose provider_cost is unknown.'),
 };
 const figuresSchema = z.object(figures).openapi('MarginFigures');
 type Figures = ValueOf<typeof figuresSchema>;
@@ -109,7 +110,8 @@ export const marginRoutes: AdminRoute[] = [
     },
     answer: [marginSchema, 'The margin of the period and of the one before'],
     async handle(call) {
-      const { limit, account, key, below, model = null, group = null, tag = null, group_by: groupBy } = call.query;
+      const { limit, account, key, below, group_by: groupBy } = call.query;
+      const { model = null, endpoint = null, group = null, tag = null } = call.query;
       const tagName = tagNameFor(call.query.tag_name, [groupBy]);
       const { now, before, isUntilNow } = spansOf(call);
       const narrowed = await narrowTo(call, account, key, below);
@@ -119,7 +121,7 @@ export const marginRoutes: AdminRoute[] = [
         now: later,
         before: earlier,
       } = await readMargin(call, {
-        ...{ ...narrowed, model, group, tag, groupBy, tagName, limit, previous: before },
+        ...{ ...narrowed, model, endpoint, group, tag, groupBy, tagName, limit, previous: before },
         sinceMs: now.sinceMs,
         // Nothing is later than now: the totals of the whole day are those until now.
         untilMs: isUntilNow ? null : now.untilMs,
@@ -285,6 +287,7 @@ function figuresOf(total: UsageTotal): Figures {
     margin,
     marginPercent: revenue === 0n ? null : Math.round((nearestNumber(margin) / nearestNumber(revenue)) * 10_000) / 100,
     revenueWithoutMargin: total.cost - total.writtenOff - revenue,
+    units: unitsUsed(total.units),
   };
 }
 

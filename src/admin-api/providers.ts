@@ -28,7 +28,8 @@ const NOT_TESTED: ProbeResult = {
  * Never rejects: a failure is the result.
  */
 async function testProvider({ probe, clock }: AdminDependencies, { credentials, ...endpoint }: ProviderSettings) {
-  const probeWith = (credential: Credential['secret'] | null) => probe({ ...endpoint, credential });
+  const batchBucket = endpoint.batches ? endpoint.batchBucket : null; // tested only where it is used
+  const probeWith = (credential: Credential['secret'] | null) => probe({ ...endpoint, batchBucket, credential });
   if (credentials.length === 0) return { ...(await probeWith(null)), credentials: [] };
   const startedMs = clock.nowMs();
   const tests: [Credential, ProbeResult][] = [];

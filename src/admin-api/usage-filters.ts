@@ -17,12 +17,16 @@ export const belowFilter = z
   .default('false')
   .describe('Whether to include the accounts below the account, by their present places. Not for members.');
 
-/** Filters that daily totals know. */
+/** Filters of every report. Daily totals know them, but the endpoint: with it, records are read. */
 export const usageFilters = {
   account: accountField.optional(),
   below: belowFilter,
   key: idField('key').optional(),
   model: modelFilter.optional(),
+  endpoint: z
+    .enum(SERVES, { error: `must be ${SERVES.join(', ')}` })
+    .optional()
+    .describe('What the request asked for.'),
 };
 
 const STATUS_WORDS = 'must be an HTTP status or a class of them, such as 529 or 5xx';
@@ -95,10 +99,6 @@ export const searchFilters = {
     .enum(['true', 'false'], { error: 'must be true or false' })
     .optional()
     .describe('Whether the answer was streamed.'),
-  endpoint: z
-    .enum(SERVES, { error: `must be ${SERVES.join(', ')}` })
-    .optional()
-    .describe('What the request asked for.'),
   cost_min: amountField(0).optional().describe('The lowest cost in USD.'),
   tag: tagFilter.optional(),
   session: namedFilter.optional().describe('Only messages of this session of a client.'),

@@ -42,16 +42,14 @@ const counted = {
 
 const unitUseSchema = z.object({ quantity: z.int(), cost: amountShown.describe('Their part of `cost`.') });
 
-export const used = {
-  messages: z.int(),
-  ...counted,
-  units: z
-    .partialRecord(z.enum(UNITS), unitUseSchema)
-    .nullable()
-    .describe(
-      'Units besides tokens of text; empty without any. Messages from before version 39 of the database are not counted. null if there are too many totals of units to add up.',
-    ),
-};
+export const unitsShown = z
+  .partialRecord(z.enum(UNITS), unitUseSchema)
+  .nullable()
+  .describe(
+    'Units besides tokens of text; empty without any. Messages from before version 39 of the database are not counted. null if there are too many totals of units to add up.',
+  );
+
+export const used = { messages: z.int(), ...counted, units: unitsShown };
 
 const marginShown = {
   provider_cost: amountShown
@@ -95,10 +93,11 @@ export const bucketSchema = z
     refused: countShown
       .nullable()
       .describe(
-        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model`, and more than 30 days ago.',
+        'Number of requests that were refused before admission, which are not among `messages`; null where it is not counted: with `model` or `endpoint`, and more than 30 days ago.',
       ),
     messages: countShown,
     ...counted,
+    units: unitsShown,
     ...marginShown,
     first_token_ms_p50: z
       .number()
@@ -161,7 +160,7 @@ const groupsSchema = z.object({
   groups: countShown.describe('Total number of groups.'),
 });
 const COUNTED_SINCE =
-  'Earlier messages are not counted: the period starts or ends within a day, of whose records there are too many, or which are no longer stored. null if all are counted.';
+  'Earlier messages are not counted: the period starts or ends within a day, or `endpoint` is given, and there are too many records, or they are no longer stored. null if all are counted.';
 export const topSchema = z
   .object({
     models: groupsSchema,
@@ -201,14 +200,15 @@ export const totalRoutes: AdminRoute[] = [
     answer: [timelineSchema, 'Usage over time'],
     async handle(call) {
       const { principal, query } = call;
-      const { step, account, key, below, model = null, since, until } = query;
+      const { step, account, key, below, model = null, endpoint = null, since, until } = query;
       const nowMs = call.clock.nowMs();
       const span = spanOf(step, since, until ?? nowMs);
       const counted = {
         ...(since !== undefined && since > span.sinceMs && { firstMs: since }),
         ...(until !== undefined && until < Math.min(nowMs, span.untilMs) && { lastMs: until }),
       };
-      const question = { step, ...(await narrowTo(call, account, key, below)), model, ...span, ...counted };
+      const narrowed = await narrowTo(call, account, key, below);
+      const question = { step, ...narrowed, model, endpoint, ...span, ...counted };
       const { countedSinceMs, buckets } = await call.usage.readTimeline(question, requesterOf(call));
       const refusedAt = await countRefused(call, question);
       return encodeTimeline({
@@ -274,18 +274,19 @@ export async function narrowTo(
 type TotalsQuery = z.output<z.ZodObject<typeof totalsNarrowing>>;
 
 async function narrowTotals(call: Call, query: TotalsQuery): Promise<TopQuestion> {
-  const { limit, account, key, below, model = null, since = null, until = null } = query;
+  const { limit, account, key, below, model = null, endpoint = null, since = null, until = null } = query;
   // Nothing is later than now: the totals of the whole day are those until now.
   const untilMs = until === null || until >= call.clock.nowMs() ? null : until;
-  return { ...(await narrowTo(call, account, key, below)), model, sinceMs: since, untilMs, isExact: true, limit };
+  const narrowed = await narrowTo(call, account, key, below);
+  return { ...narrowed, model, endpoint, sinceMs: since, untilMs, isExact: true, limit };
 }
 
 /** The number of refused requests of each bucket; null before they are kept, and where it is not counted. */
 async function countRefused(
   call: Call,
-  { step, model, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
+  { step, model, endpoint = null, sinceMs, untilMs, ...narrowed }: TimelineQuestion,
 ): Promise<(atMs: number) => number | null> {
-  if (model !== null) return () => null;
+  if (model !== null || endpoint !== null) return () => null;
   const keptSinceMs = call.clock.nowMs() - bounds.refusalsKeptMs;
   const question = { ...narrowed, code: null, sinceMs, untilMs: untilMs - 1, groupBy: step };
   const limit = bounds.timelineBucketsMax + 1;
@@ -322,11 +323,12 @@ export function totalOf(total: UsageTotal, principal: Principal): ValueOf<typeof
 /** Values for `used`. */
 export function usedOf(total: UsageTotal) {
   const { cacheReadTokens: cacheReadInputTokens, cacheWriteTokens: cacheCreationInputTokens, units } = total;
-  return { ...total, cacheReadInputTokens, cacheCreationInputTokens, units: units && unitsUsed(units) };
+  return { ...total, cacheReadInputTokens, cacheCreationInputTokens, units: unitsUsed(units) };
 }
 
 /** A correction to another model leaves a total of zero. */
-function unitsUsed(units: NonNullable<UnitUses>) {
+export function unitsUsed(units: UnitUses) {
+  if (units === null) return null;
   const used = UNITS.flatMap((unit) => {
     const { [unit]: use } = units;
     return use === undefined || (use.quantity === 0 && use.cost === 0n) ? [] : [[unit, use] as const];

@@ -32,6 +32,13 @@ export function parseFraction(text: string): number | null {
   return /^\d+(?:\.\d+)?$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : null;
 }
 
+const SINGLE_DIGITS = 9; // tell any two single-precision floats apart
+
+/** A single-precision float without digits that it does not have, which are a third of its text. */
+export function roundSingle(value: number): number {
+  return Number(value.toPrecision(SINGLE_DIGITS));
+}
+
 /** Milliseconds since 1970 of a date that the runtime can parse; null for other text. */
 export function parseTimeMs(text: string): number | null {
   const atMs = Date.parse(text);

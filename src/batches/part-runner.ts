@@ -302,7 +302,9 @@ export class PartRunner {
 
   async #follow(part: BatchPart, isDone: (position: number) => boolean): Promise<void> {
     const { signal } = this.#context;
+    const left = readPlaces(part.places);
     let isCanceled = false;
+    let endedAtMs = Number.POSITIVE_INFINITY;
     for (let failures = 0; ; ) {
       const place = this.#parts.placeOf(part);
       const batch = place && this.#describe(place, part);
@@ -315,18 +317,24 @@ export class PartRunner {
             isCanceled = true;
           }, ignoreFault); // it may have ended, or is canceled when it is asked for again
         if (await place.batches.isEnded(batch, ref, signal)) {
-          const taken = await this.#take(part, place.batches.results(batch, ref, signal), isDone);
-          if (taken > 0 || part.isGuessed !== true) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
+          endedAtMs = Math.min(endedAtMs, this.#parts.nowMs());
+          const unreadable = await this.#take(part, place.batches.results(batch, ref, signal), left, isDone);
+          if (unreadable !== null) {
+            if (failures + 1 < bounds.batchPartTriesMax) throw unreadable;
+            this.#parts.onPartFailure(this.#context.batch(), { ...part, requests: left.size }, unreadable);
+          }
+          const isOurs = left.size < part.requests || part.isGuessed !== true;
+          if (isOurs) await place.batches.remove(batch, ref, signal).catch(ignoreFault); // it expires there
           await this.#put({ ...part, status: 'ended' });
           return;
         }
         failures = 0;
       } catch (failure) {
         signal.throwIfAborted();
-        if (!(failure instanceof ProviderFault)) throw failure;
+        if (!isOfProvider(failure)) throw failure;
         failures++;
-        const isGone = failure.kind === 'not_found' || place === null;
-        if (isGone || (this.#isPastGrace() && failures >= bounds.batchPartTriesMax)) {
+        const isGone = place === null || (failure instanceof ProviderFault && failure.kind === 'not_found');
+        if (isGone || (this.#isPastGrace(endedAtMs) && failures >= bounds.batchPartTriesMax)) {
           this.#parts.onPartFailure(this.#context.batch(), part, failure);
           if (batch !== null) await place?.batches.discard?.(batch, signal).catch(ignoreFault);
           await this.#put({ ...part, status: 'ended' });
@@ -338,10 +346,10 @@ export class PartRunner {
     }
   }
 
-  /** Too late for a provider that cannot be reached. */
-  #isPastGrace(): boolean {
+  /** Too late for a provider that cannot be reached, or whose results cannot be had. */
+  #isPastGrace(endedAtMs = Number.POSITIVE_INFINITY): boolean {
     const { expiresAtMs, cancelAtMs } = this.#context.batch();
-    return this.#parts.nowMs() >= (cancelAtMs ?? expiresAtMs) + bounds.batchGraceMs;
+    return this.#parts.nowMs() >= Math.min(endedAtMs, cancelAtMs ?? expiresAtMs) + bounds.batchGraceMs;
   }
 
   /** In steps, so that a cancellation is noticed. */
@@ -354,38 +362,57 @@ export class PartRunner {
     }
   }
 
-  /** Resolves to the number of answers. Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file. */
+  /**
+   * Takes the answers to requests in `left`, and then out of it, also if the results break off, which it rejects with. Resolves to why some results cannot be
+   * read; null: all could be. Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file.
+   */
   async #take(
     part: BatchPart,
-    results: AsyncGenerator<BatchResult>,
+    results: AsyncGenerator<BatchResult | null>,
+    left: Set<number>,
     isDone: (position: number) => boolean,
-  ): Promise<number> {
-    const places = readPlaces(part.places);
-    const { size } = places;
+  ): Promise<ProviderFault | null> {
+    const taken = new Set<number>();
     const files = new Map<number, SpooledFile>();
-    let lines = 0;
+    const linesMax = part.requests + bounds.batchStrayLinesMax;
+    let [lines, unreadable, cut] = [0, 0, null as unknown];
     try {
-      for await (const { id, answer } of results) {
-        if (++lines > size + bounds.batchStrayLinesMax)
-          throw new ProviderFault('failed', 'the results of the batch have too many lines');
-        const position = this.#positionOf(id);
-        if (answer === null || position === null) continue;
-        if (this.#context.isOver() && isFailure(answer)) continue; // or it would be sent again
-        if (!places.delete(position)) continue; // the first one counts
-        const at = Math.floor(position / PLACES_PER_FILE);
-        const file = files.get(at) ?? (await this.#parts.spool.create(this.#context.batch().companyId));
-        files.set(at, file);
-        const line = Buffer.from(`${JSON.stringify([position, answer.status, answer.body])}\n`);
-        await file.write(line);
-        freeBytes(line);
-        if (places.size === 0) break;
+      try {
+        for await (const result of results) {
+          if (++lines > linesMax) break;
+          if (result === null) unreadable++;
+          const position = result === null ? null : this.#positionOf(result.id);
+          const answer = result?.answer ?? null;
+          if (answer === null || position === null) continue;
+          if (this.#context.isOver() && isFailure(answer)) continue; // or it would be sent again
+          if (!left.has(position) || taken.has(position)) continue; // the first one counts
+          await this.#spool(files, position, answer);
+          taken.add(position);
+          if (taken.size === left.size) break;
+        }
+      } catch (thrown) {
+        if (!isOfProvider(thrown)) throw thrown;
+        cut = thrown;
       }
       for (const file of files.values()) await file.finish();
       await this.#takeInOrder(part, files, isDone);
-      return size - places.size;
     } finally {
       for (const file of files.values()) await file[Symbol.asyncDispose]();
     }
+    for (const position of taken) left.delete(position);
+    if (left.size === 0) return null;
+    if (cut !== null) throw cut;
+    if (lines > linesMax) return new ProviderFault('failed', 'the results of the batch have too many lines');
+    return unreadable === 0 ? null : new ProviderFault('failed', `${unreadable} results of the batch cannot be read`);
+  }
+
+  async #spool(files: Map<number, SpooledFile>, position: number, { status, body }: Answer): Promise<void> {
+    const at = Math.floor(position / PLACES_PER_FILE);
+    const file = files.get(at) ?? (await this.#parts.spool.create(this.#context.batch().companyId));
+    files.set(at, file);
+    const line = Buffer.from(`${JSON.stringify([position, status, body])}\n`);
+    await file.write(line);
+    freeBytes(line);
   }
 
   #positionOf(id: string): number | null {
@@ -429,6 +456,11 @@ const POLLS_PER_AGE = 10;
 
 function nameOf({ id }: Batch): string {
   return `turnpike-${id}`;
+}
+
+/** Also if it sends more than there is room for. */
+function isOfProvider(thrown: unknown): boolean {
+  return thrown instanceof ProviderFault || (thrown instanceof TurnpikeError && thrown.code === 'overloaded');
 }
 
 function ignoreFault(thrown: unknown): void {

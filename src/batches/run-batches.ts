@@ -40,7 +40,6 @@ export interface RunnerParts extends Omit<PartParts, 'store'> {
   store: BatchStore;
   files: Files;
   spool: Spool;
-  requestBytesMax(): number;
   /** Sends a request, or bills one that is done, under a claim that is the same each time. */
   send(batch: Batch, body: string, claim: string, done: DoneItem | null): Promise<SentItem>;
   /** The answer that is stored for a request, whatever its key may do now; null: it is not stored any more. */
@@ -57,13 +56,18 @@ export interface RunnerParts extends Omit<PartParts, 'store'> {
   onFailure(batch: Batch | null, failure: unknown): void;
 }
 
-/** Refusals that pass: the request is sent again until the batch expires. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+/** Refusals by the limits and the money of the account. Work that is paid from a reserve gets none. */
+const OF_ACCOUNT: ReadonlySet<ErrorCode> = new Set([
   'requests_rate_exceeded',
   'input_tokens_rate_exceeded',
   'output_tokens_rate_exceeded',
   'concurrency_exceeded',
   'insufficient_user_quota',
+]);
+
+/** Refusals that pass: the request is sent again until the batch expires. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  ...OF_ACCOUNT,
   'idempotency_in_progress',
   'upstream_rate_limited',
   'upstream_overloaded',
@@ -170,6 +174,8 @@ class BatchRun {
   #writing: Promise<void> | null = null;
   #failure: unknown = null;
   readonly #atProviders: PartRunner;
+  /** The operator knows that answers of a provider cannot be billed. */
+  #isUnbilledTold = false;
   /** Up to this position, an earlier run may have sent requests whose results it has not stored. */
   #begunUpTo = -1;
 
@@ -254,11 +260,11 @@ class BatchRun {
 
   /** Nothing if the client has deleted the file, and no more than can be decrypted: what was not sent is canceled. */
   async *#readRequests(fileId = this.#batch.inputFileId): AsyncGenerator<string> {
-    const { files, requestBytesMax, onFailure } = this.#parts;
+    const { files, onFailure } = this.#parts;
     const input = await files.findOwn(fileId);
     if (input === null) return;
     try {
-      yield* readLines(await files.read(input), requestBytesMax() + bounds.batchItemBytesMore);
+      yield* readLines(await files.read(input), Number.POSITIVE_INFINITY); // checked when the batch was made
     } catch (failure) {
       if (!isLost(failure)) throw failure;
       onFailure(this.#batch, failure);
@@ -321,18 +327,32 @@ class BatchRun {
     }
   }
 
-  /** Until the answer of a provider is billed and stored. One that says that the provider failed is none: the request is sent. */
+  /**
+   * Until the answer of a provider is billed and stored. One that says that the provider failed is none: the request is sent. One that the account is
+   * refused has lost its reserve: its error is the result.
+   */
   async #take(position: number, line: string, done: DoneItem): Promise<void> {
     const batch = this.#batch;
     const item = readItemAgain(batch, line);
     for (let tries = 1; ; tries++) {
       const sent = await this.#parts.send(batch, item.body, claimOf(batch, position), done);
       const pauseMs = pauseAfter(sent, tries);
-      if (pauseMs === null) return await this.#keep(position, item, sent);
-      if (OF_PROVIDER.has(sent.failure?.code as ErrorCode)) return;
+      const { failure } = sent;
+      const isUnpaid = failure !== null && OF_ACCOUNT.has(failure.code) && tries >= bounds.batchPartTriesMax;
+      if (pauseMs === null || isUnpaid) {
+        if (failure !== null && !failure.code.startsWith('upstream_')) this.#tellUnbilled(failure);
+        return await this.#keep(position, item, sent);
+      }
+      if (OF_PROVIDER.has(failure?.code as ErrorCode)) return;
       await this.#rest(pauseMs, true);
       this.#stopping.signal.throwIfAborted();
     }
+  }
+
+  /** Reports the first of many. */
+  #tellUnbilled(failure: TurnpikeError): void {
+    if (!this.#isUnbilledTold) this.#parts.onFailure(this.#batch, failure);
+    this.#isUnbilledTold = true;
   }
 
   /**

@@ -6,6 +6,7 @@ import { DAY_MS, monthStartMs } from '../base/clock.ts';
 import { formatId } from '../base/ids.ts';
 import { nextTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
+import { divideCost, type Unit, type UnitCounts, unitEntries } from '../wire/wire.ts';
 import { type AnyColumn, columnsFor } from './columns.ts';
 import type { ExportQuestion, Place, Reading } from './export-question.ts';
 import { makeNames, type Names } from './names.ts';
@@ -37,6 +38,8 @@ interface Group {
   model: string | null;
   provider: string | null;
   tags: string | null;
+  /** null: tokens of text, and what else a message used. */
+  unit: Unit | null;
   /** Corrects a month that is over. */
   isLate: boolean;
 }
@@ -49,11 +52,37 @@ interface FocusRow extends Group {
   billed: bigint;
   effective: bigint;
   list: bigint;
-  tokens: number;
+  /** Tokens, or units. */
+  quantity: number;
   note: string | null;
 }
 
 const { text, sum, whole, time } = columnsFor<FocusRow>();
+
+interface Meter {
+  meter: string;
+  unit: string;
+  /** The units that a price is for. */
+  per: bigint;
+}
+
+const MILLION = 1_000_000n;
+
+/** Tokens of text have prices of several kinds, which no row distinguishes. */
+const TEXT: Omit<Meter, 'per'> = { meter: 'Tokens', unit: 'Tokens' };
+
+const meters: Readonly<Record<Unit, Meter>> = {
+  input_audio_tokens: { meter: 'Audio input tokens', unit: 'Tokens', per: MILLION },
+  output_audio_tokens: { meter: 'Audio output tokens', unit: 'Tokens', per: MILLION },
+  input_image_tokens: { meter: 'Image input tokens', unit: 'Tokens', per: MILLION },
+  output_image_tokens: { meter: 'Image output tokens', unit: 'Tokens', per: MILLION },
+  images: { meter: 'Images', unit: 'Images', per: 1n },
+  characters: { meter: 'Characters', unit: 'Characters', per: MILLION },
+  seconds: { meter: 'Seconds', unit: 'Seconds', per: 1n },
+  searches: { meter: 'Searches', unit: 'Searches', per: 1_000n },
+};
+
+const meterOf = ({ unit }: Group) => (unit === null ? TEXT : meters[unit]);
 
 const isUsage = ({ kind }: Group) => charges[kind].category === 'Usage';
 const isPriced = ({ kind }: Group) => ['Usage', 'Purchase'].includes(charges[kind].category);
@@ -84,19 +113,19 @@ const columns: readonly AnyColumn[] = [
   empty('CommitmentDiscountStatus'),
   empty('CommitmentDiscountType'),
   empty('CommitmentDiscountUnit'),
-  whole('ConsumedQuantity', (row) => (isUsage(row) && !row.isLate ? row.tokens : null)),
-  text('ConsumedUnit', (row) => (isUsage(row) && !row.isLate ? 'Tokens' : null)),
+  whole('ConsumedQuantity', (row) => (isUsage(row) && !row.isLate ? row.quantity : null)),
+  text('ConsumedUnit', (row) => (isUsage(row) && !row.isLate ? meterOf(row).unit : null)),
   sum('ContractedCost', (row) => row.list),
-  sum('ContractedUnitPrice', (row) => (isPriced(row) ? ONE_USD : null)),
+  sum('ContractedUnitPrice', (row) => pricingOf(row)?.price ?? null),
   sum('EffectiveCost', (row) => row.effective),
   empty('InvoiceId'),
   text('InvoiceIssuerName', ({ issuer }) => issuer),
   sum('ListCost', (row) => row.list),
-  sum('ListUnitPrice', (row) => (isPriced(row) ? ONE_USD : null)),
+  sum('ListUnitPrice', (row) => pricingOf(row)?.price ?? null),
   text('PricingCategory', (row) => (isPriced(row) ? 'Standard' : null)),
   text('PricingCurrency', () => 'USD'),
-  sum('PricingQuantity', (row) => (isPriced(row) ? row.list : null)),
-  text('PricingUnit', (row) => (isPriced(row) ? 'USD' : null)),
+  sum('PricingQuantity', (row) => pricingOf(row)?.quantity ?? null),
+  text('PricingUnit', (row) => pricingOf(row)?.unit ?? null),
   text('ProviderName', ({ issuer }) => issuer),
   text('PublisherName', ({ provider, issuer }) => provider ?? issuer),
   empty('RegionId'),
@@ -108,7 +137,7 @@ const columns: readonly AnyColumn[] = [
   text('ServiceName', () => 'Language models'),
   text('ServiceSubcategory', () => 'Generative AI'),
   text('SkuId', (row) => (isPriced(row) ? (row.model ?? (isUsage(row) ? 'unknown' : 'plan')) : null)),
-  text('SkuMeter', (row) => (isUsage(row) ? 'Tokens' : null)),
+  text('SkuMeter', (row) => (isUsage(row) ? meterOf(row).meter : null)),
   empty('SkuPriceDetails'),
   text('SkuPriceId', (row) => (isPriced(row) ? skuPriceOf(row) : null)),
   text('SubAccountId', ({ account }) => formatId('acct', account)),
@@ -118,9 +147,23 @@ const columns: readonly AnyColumn[] = [
 ];
 
 /** The group that sells a model decides its price. */
-function skuPriceOf({ kind, group, model }: Group): string {
-  if (group === null && model !== null) return model; // the group is hidden
-  return kind === 'plan_payment' ? 'plan' : `${group ?? 'unknown'}/${model ?? 'unknown'}`;
+function skuPriceOf({ kind, group, model, unit }: Group): string {
+  if (kind === 'plan_payment') return 'plan';
+  const names = group === null && model !== null ? [model] : [group ?? 'unknown', model ?? 'unknown']; // may be hidden
+  return [...names, ...(unit === null ? [] : [unit])].join('/');
+}
+
+/** Quantity and price as USD. The price of units is what they cost on average; without a quantity, a dollar costs a dollar. */
+function pricingOf(row: FocusRow): { quantity: bigint; unit: string; price: bigint } | null {
+  if (!isPriced(row)) return null;
+  if (row.unit === null || row.quantity === 0) return { quantity: row.list, unit: 'USD', price: ONE_USD };
+  const { per, unit } = meters[row.unit];
+  const quantity = BigInt(row.quantity);
+  return {
+    quantity: (quantity * ONE_USD) / per,
+    unit: per === 1n ? unit : `${per} ${unit}`,
+    price: (2n * row.list * per + quantity) / (2n * quantity),
+  };
 }
 
 export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
@@ -133,9 +176,7 @@ export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
       let next: Place | null = null;
       let source: Place | null = null; // of the account whose charges these rows are from
       for await (const page of readCharges(reading, question, from)) {
-        for (const charge of page.charges) {
-          const row = rowOf(charge, issuer);
-          if (row === null) continue;
+        for (const row of page.charges.flatMap((charge) => rowsOf(charge, issuer))) {
           const [first] = rows.values();
           const isNext = first !== undefined && (source?.account !== page.next.account || first.dayMs !== row.dayMs);
           if (isNext || rows.size >= bounds.exportGroupsMax) {
@@ -155,15 +196,69 @@ export function focusSheet(reading: Reading, question: ExportQuestion): Sheet {
   };
 }
 
-/** null if it is no charge. */
-function rowOf(charge: Charge, issuer: string): FocusRow | null {
-  const { kind, account, payer, atMs, record, balancePaid, planPaid, writtenOff, note } = charge;
-  if (kind === 'payment' || kind === 'debt' || kind === 'carried_forward') return null;
+/** A row for each kind of unit of a message, and one for everything else. None if it is no charge. */
+function rowsOf(charge: Charge, issuer: string): FocusRow[] {
+  const { kind } = charge;
+  if (kind === 'payment' || kind === 'debt' || kind === 'carried_forward') return [];
+  return partsOf(charge).flatMap((part) => rowOf(kind, charge, part, issuer) ?? []);
+}
+
+type Paid = Pick<Charge, 'balancePaid' | 'planPaid' | 'writtenOff'>;
+
+interface Part extends Paid {
+  unit: Unit | null;
+  quantity: number;
+}
+
+/** The parts of a charge. They add up to it, and have the shares that they have in the cost of the message. */
+function partsOf(charge: Charge): Part[] {
+  const { kind, record } = charge;
+  const tokens = record === null ? 0 : tokensOf(record);
+  const counts = record?.units === undefined ? [] : unitEntries(record.units);
+  const shares = sharesOf(record, counts, tokens);
+  const all = BigInt(record?.cost || 1);
+  const [balance, plan, writeOff] = [charge.balancePaid, charge.planPaid, charge.writtenOff].map((amount) =>
+    divideCost(amount, shares, all),
+  ) as [UnitCounts, UnitCounts, UnitCounts];
+  const rest = { balancePaid: charge.balancePaid, planPaid: charge.planPaid, writtenOff: charge.writtenOff };
+  const hasQuantity = kind === 'message';
+  const parts = counts.map(([unit, count]): Part => {
+    const { [unit]: balancePaid = 0 } = balance;
+    const { [unit]: planPaid = 0 } = plan;
+    const { [unit]: writtenOff = 0 } = writeOff;
+    rest.balancePaid -= balancePaid;
+    rest.planPaid -= planPaid;
+    rest.writtenOff -= writtenOff;
+    return { unit, quantity: hasQuantity ? count : 0, balancePaid, planPaid, writtenOff };
+  });
+  parts.push({ unit: null, quantity: hasQuantity ? tokens : 0, ...rest });
+  const used = parts.filter((part) => part.quantity > 0 || part.balancePaid || part.planPaid || part.writtenOff);
+  return used.length === 0 ? parts.slice(-1) : used;
+}
+
+/**
+ * The shares of units in the cost of the message. Where they are not known, which is so in records of before version 39 of the database, and
+ * if nothing is left of the cost, all is of the first unit, or of tokens if there are any.
+ */
+function sharesOf(
+  record: Charge['record'],
+  counts: readonly (readonly [unit: Unit, count: number])[],
+  tokens: number,
+): [unit: Unit, share: bigint][] {
+  const { cost = 0, unitCosts } = record ?? {};
+  const [first] = counts;
+  if (unitCosts !== undefined && cost > 0) return counts.map(([unit]) => [unit, BigInt(unitCosts[unit] ?? 0)]);
+  return first === undefined || tokens > 0 ? [] : [[first[0], BigInt(cost || 1)]];
+}
+
+function rowOf(kind: Kind, charge: Charge, part: Part, issuer: string): FocusRow | null {
+  const { account, payer, atMs, record, note } = charge;
+  const { unit, quantity, balancePaid, planPaid, writtenOff } = part;
   const isAboutMessage = kind === 'refund' || kind === 'correction';
   const billed = BigInt(balancePaid);
   const effective = kind === 'plan_payment' ? 0n : billed + BigInt(planPaid);
   const list = kind === 'plan_payment' ? billed : effective + BigInt(writtenOff);
-  if (kind === 'message' && list === 0n) return null;
+  if (kind === 'message' && charge.balancePaid + charge.planPaid + charge.writtenOff === 0) return null;
   return {
     kind,
     account,
@@ -174,6 +269,7 @@ function rowOf(charge: Charge, issuer: string): FocusRow | null {
     model: record?.model ?? null,
     provider: record?.provider ?? null,
     tags: record === null ? null : tagsText(record.tags),
+    unit,
     isLate: isAboutMessage && record !== null && record.atMs < monthStartMs(atMs, 0),
     accountName: null,
     payerName: null,
@@ -182,7 +278,7 @@ function rowOf(charge: Charge, issuer: string): FocusRow | null {
     billed,
     effective,
     list,
-    tokens: kind === 'message' && record !== null ? tokensOf(record) : 0,
+    quantity,
     note: isAboutMessage ? null : note,
   };
 }
@@ -193,8 +289,8 @@ function tokensOf(record: NonNullable<Charge['record']>): number {
 }
 
 function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
-  const { kind, account, payer, key, group, model, provider, tags, isLate, note } = row;
-  const name = JSON.stringify([kind, account, payer, key, group, model, provider, tags, isLate, note]);
+  const { kind, account, payer, key, group, model, provider, tags, unit, isLate, note } = row;
+  const name = JSON.stringify([kind, account, payer, key, group, model, provider, tags, unit, isLate, note]);
   const known = rows.get(name);
   if (known === undefined) {
     rows.set(name, row);
@@ -203,7 +299,7 @@ function addRow(rows: Map<string, FocusRow>, row: FocusRow): void {
   known.billed += row.billed;
   known.effective += row.effective;
   known.list += row.list;
-  known.tokens += row.tokens;
+  known.quantity += row.quantity;
 }
 
 async function named(rows: ReadonlyMap<string, FocusRow>, names: Names): Promise<FocusRow[]> {

@@ -15,7 +15,7 @@ export function readFlag(value: string): boolean | null {
   return /^(?:false|0|)$/i.test(value) ? false : null;
 }
 
-/** The fields as JSON has them; values that are not of their kind stay texts. Of a repeated field, the last one counts. */
+/** The fields as JSON has them, without empty ones; values that are not of their kind stay texts. Of a repeated field, the last one counts. */
 export function fieldsAsJson(
   { fields }: Pick<MeasuredForm, 'fields'>,
   kinds: { numbers: readonly string[]; flags: readonly string[] },
@@ -24,7 +24,8 @@ export function fieldsAsJson(
     if (kinds.numbers.includes(name)) return parseWholeNumber(value) ?? value;
     return kinds.flags.includes(name) ? (readFlag(value) ?? value) : value;
   };
-  return Object.fromEntries(fields.map(({ name, value }) => [plainName(name), read(plainName(name), value)]));
+  const stated = fields.filter(({ value }) => value !== '');
+  return Object.fromEntries(stated.map(({ name, value }) => [plainName(name), read(plainName(name), value)]));
 }
 
 /** Equal requests have equal ones, whatever the boundary of their form is. */

@@ -63,7 +63,8 @@ export function attribute(
   if (!isSame) keptTags.set(caller, base);
   const named = readNamed(clientRequest, request);
   const tags = named === null ? base.tags : withNamed(base, named);
-  for (const name of base.required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
+  const required = clientRequest.item?.done == null ? base.required : []; // what a provider did is billed as it was sent
+  for (const name of required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
   const { session = null, agent = null } = named ?? {};
   if (tags === NO_TAGS && session === null && agent === null) return NO_ATTRIBUTION;
   const dayMs = periodStartMs('day', gateway.clock.nowMs());

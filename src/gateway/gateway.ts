@@ -77,6 +77,7 @@ export { type MessageTimes, SELECTORS, type Selector, startTimes } from './clien
 export { Conversations } from './conversations.ts';
 export type { Gateway, MessageWaits } from './dependencies.ts';
 export { findResponse, IdempotencyRecords } from './idempotency-records.ts';
+export { namesFiles } from './insert-files.ts';
 export { LastLevels } from './last-levels.ts';
 export { type RefusalContext, refusalError } from './message-errors.ts';
 export { type ListState, ModelLists } from './model-lists.ts';
@@ -177,11 +178,12 @@ async function readMessage(
   identified: Caller,
   isFetched: boolean,
 ): Promise<AdmissionRequest> {
-  const { settings } = gateway.catalog();
+  const isDone = clientRequest.item?.done != null;
+  const bodyBytesMax = isDone ? bounds.bodyBytesMax : gateway.catalog().settings.bodyBytesMax; // it was checked when it was sent
   let caller = identified;
-  const body = await clientRequest.readBody(settings.bodyBytesMax, topOf(caller)); // 4
+  const body = await clientRequest.readBody(bodyBytesMax, topOf(caller)); // 4
   if (clientRequest.times.bodyMs > SLOW_BODY_MS) caller = requireCaller(await identify(gateway, clientRequest)); // 3 again, with the current state
-  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, settings.bodyBytesMax);
+  const withFiles: TextChange = (text) => insertFiles(gateway, caller, clientRequest, text, bodyBytesMax);
   const sent = await clientRequest.parseBody(body, withFiles); // 5
   const claim = checkIdempotency(clientRequest, sent); // 5, before 8
   const listing = findListed(gateway, caller, sent.model, servesOf(sent.protocol)); // 6
@@ -194,14 +196,14 @@ async function readMessage(
   const request =
     reach === 'off' && opened.form === undefined
       ? opened
-      : await inlineAddresses(gateway, caller, clientRequest, opened, reach, settings.bodyBytesMax); // 6
+      : await inlineAddresses(gateway, caller, clientRequest, opened, reach, bodyBytesMax); // 6
   const { name: model } = offer.model;
   const attributing = attribute(gateway, catalog.settings, caller, clientRequest, request, model); // 6
   const attribution = attributing instanceof Promise ? await attributing : attributing;
   const measuring = measureFor(request, offer);
   const measure = measuring instanceof Promise ? await measuring : measuring;
   const plan = planMessage(request, offer, terms, measure);
-  if (clientRequest.item !== null && clientRequest.item.done === null) requireBatchable(request, plan);
+  if (clientRequest.item !== null && !isDone) requireBatchable(request, plan);
   return { clientRequest, caller, catalog, request, offer, terms, claim, plan, attribution };
 }
 

@@ -32,6 +32,11 @@ interface Place {
   put(file: StoredFile, content: Buffer): void;
 }
 
+/** Whether a message names files of this service, which their client may delete at any time. */
+export function namesFiles(text: string): boolean {
+  return MEMBERS.some((member) => text.includes(member)) && ID_OF_OURS.test(text);
+}
+
 /** The text, or, if it names files, a promise of that with their content. Throws and rejects with invalid_request, body_too_large, overloaded. */
 export function insertFiles(
   gateway: Pick<Gateway, 'files' | 'clock'>,
@@ -40,8 +45,7 @@ export function insertFiles(
   text: string,
   bytesMax: number,
 ): string | Promise<string> {
-  const hasMember = MEMBERS.some((member) => text.includes(member));
-  if (gateway.files === undefined || !hasMember || !ID_OF_OURS.test(text)) return text;
+  if (gateway.files === undefined || !namesFiles(text)) return text;
   const { account, key } = caller;
   const reader = { accountId: account.id, keyId: key.id, nowMs: gateway.clock.nowMs() };
   const grow = (bytes: number) => clientRequest.growBody(bytes, topOf(caller));

@@ -332,8 +332,21 @@ function fetchedTokensPayable({ serverTools, fetchesMax }: RequestFeatures, isBo
   return FETCH_TOKENS_TYPICAL * (isBounded ? 1 : Math.min(fetchesMax ?? FETCHES_PAYABLE, FETCHES_PAYABLE));
 }
 
+/**
+ * An image of Gemini's models has at most as many, whatever quality was asked for: Gemini 3 Pro Image 2,000
+ * (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/3-pro-image, 1 December 2026), and 3.1 Flash Image, which costs up to
+ * 0.151 USD at 60 USD per million, 2,520.
+ */
+const GEMINI_IMAGE_TOKENS = 2_520;
+
 /** The most units: for anything but a message as its request says, for a message the tokens of its sound. */
-function planUnits({ units }: MessageRequest, { model }: Offer, { soundTokensMax }: PromptMeasure): Units | undefined {
+function planUnits({ units }: MessageRequest, offer: Offer, { soundTokensMax }: PromptMeasure): Units | undefined {
+  const { model, routes } = offer;
+  const { images = 0, output_image_tokens: drawn } = units?.counts ?? {};
+  if (units !== undefined && drawn !== undefined && upstreamModels(routes).some((name) => /gemini/i.test(name))) {
+    const output_image_tokens = Math.max(drawn, images * GEMINI_IMAGE_TOKENS);
+    return unitsOf({ ...units.counts, output_image_tokens }, units.image);
+  }
   if (soundTokensMax === 0) return units;
   const most = Math.min(soundTokensMax, model.maxInputTokens ?? Number.POSITIVE_INFINITY, bounds.usageTokensMax);
   return unitsOf({ ...units?.counts, input_audio_tokens: most }, units?.image);

@@ -2,10 +2,10 @@
 // model, and are those that the provider would get one by one.
 
 import { bounds } from '../config/config.ts';
-import { type JsonObject, type JsonValue, objectOf, parseExactly, readLines, textOf } from '../wire/wire.ts';
+import { type JsonObject, type JsonValue, parseExactly, pauseAfter, readAnyLines, textOf } from '../wire/wire.ts';
 import type { StreamedBody } from './form-body.ts';
 import { type Api, withCredential } from './http-api.ts';
-import { readObject } from './parse-json.ts';
+import { parseAnyDepth, readObject } from './parse-json.ts';
 import { type BatchedCall, type ProviderEndpoint, ProviderFault } from './provider.ts';
 import { cancelBody, fetchUpstream, type UpstreamCall } from './upstream.ts';
 
@@ -45,12 +45,14 @@ export interface ProviderBatches {
   /** The id of a batch whose creation may have been cut off; null: it does not exist. `known`: ids of others. */
   find(batch: ProviderBatch, known: readonly string[], signal: AbortSignal): Promise<string | null>;
   isEnded(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<boolean>;
-  /** In any order. Requests without a result were not executed. */
-  results(batch: ProviderBatch, id: string, signal: AbortSignal): AsyncGenerator<BatchResult>;
+  /** In any order; null for one that cannot be read. Requests without a result were not executed. */
+  results(batch: ProviderBatch, id: string, signal: AbortSignal): AsyncGenerator<BatchResult | null>;
   /** The batch ends soon, with the results that it has by then. */
   cancel(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
   /** Removes what a creation left that failed or was cut off; absent: nothing is left, or it expires there. */
   discard?(batch: ProviderBatch, signal: AbortSignal): Promise<void>;
+  /** Tests where a cloud keeps batches. Resolves to what was tested, in a sentence; absent: batches have no place of their own. */
+  probe?(endpoint: ProviderEndpoint, signal: AbortSignal): Promise<string>;
   /** Removes requests and results there. */
   remove(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
 }
@@ -105,26 +107,37 @@ export function requireId(object: JsonObject, member = 'id'): string {
   throw new ProviderFault('failed', `the provider made a batch without a valid "${member}"`);
 }
 
-/** The objects of a response in lines of JSON. Rejects with ProviderFault, also for a line with more bytes. */
-export async function* readObjects(
+/** The results in a response, a line of JSON for each; null for one that cannot be read. Rejects with ProviderFault if it breaks off. */
+export async function* readResults(
   response: Response,
+  resultOf: (line: JsonObject) => BatchResult,
   lineBytesMax = bounds.upstreamBodyBytesMax,
-): AsyncGenerator<JsonObject> {
+): AsyncGenerator<BatchResult | null> {
   if (response.body === null) return;
   try {
-    for await (const line of readLines(response.body, lineBytesMax)) yield objectOf(parseLine(line));
-  } catch (thrown) {
-    if (thrown instanceof ProviderFault) throw thrown;
-    throw new ProviderFault('failed', 'the results of the batch broke off, or are invalid', { cause: thrown });
+    for await (const line of readAnyLines(response.body, lineBytesMax)) {
+      if (typeof line === 'string') await pauseAfter(line);
+      const object = typeof line === 'string' ? parseAnyDepth(line, parseExactly) : null;
+      yield object === null ? null : readResult(object, resultOf);
+    }
+  } catch (cause) {
+    throw new ProviderFault('failed', 'the results of the batch broke off', { cause });
   }
 }
 
-function parseLine(line: string): JsonValue {
+/** null: the result cannot be read. */
+export function readResult(object: JsonObject, resultOf: (object: JsonObject) => BatchResult): BatchResult | null {
   try {
-    return parseExactly(line);
-  } catch (cause) {
-    throw new ProviderFault('failed', 'a result of the batch is not JSON', { cause });
+    return resultOf(object);
+  } catch (thrown) {
+    if (thrown instanceof RangeError) return null; // too deep to be written
+    throw thrown;
   }
+}
+
+/** The answer to a request. A body that is missing is no message. */
+export function answerWith(status: number, body: JsonValue | undefined): NonNullable<BatchResult['answer']> {
+  return { status, body: JSON.stringify(body ?? null) };
 }
 
 /** The lines as they are, or between `head` and `tail` as elements of an array. */

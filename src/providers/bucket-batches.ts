@@ -9,14 +9,15 @@ import {
   callForBatch,
   type ProviderBatch,
   type ProviderBatches,
-  readObjects,
+  readResults,
   requireId,
   sendForBatch,
 } from './batches.ts';
+import type { StreamedBody } from './form-body.ts';
 import type { Api } from './http-api.ts';
 import { kindOf, readRetryAfterMs, scrubIdentifiers } from './map-fault.ts';
 import { readText } from './parse-json.ts';
-import { ProviderFault } from './provider.ts';
+import { type ProviderEndpoint, ProviderFault } from './provider.ts';
 
 /** Where a job reads and writes: the names of the objects begin with `folder`. */
 interface BatchFolder {
@@ -36,14 +37,14 @@ export interface JobKind extends Pick<ProviderBatches, 'limits' | 'line' | 'canc
   /** `said`: why a job failed, in the words of the cloud; empty if it does not tell. */
   state(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<{ isEnded: boolean; said: string }>;
   result(line: JsonObject): BatchResult;
+  /** Names what a test of the bucket leaves out, in a sentence; absent: nothing. */
+  untested?: string;
   /** Removes the job, but none of its objects; absent: jobs stay. */
   forget?(batch: ProviderBatch, id: string, signal: AbortSignal): Promise<void>;
 }
 
 const REQUESTS = 'requests.jsonl';
 const RESULTS = 'results/';
-/** A result has an answer and repeats its request, whose characters may be written as escapes of six. */
-const RESULT_BYTES_MAX = bounds.upstreamBodyBytesMax + 6 * bounds.batchEchoedBytesMax;
 
 export function bucketBatches(jobs: JobKind): ProviderBatches {
   const { store } = jobs;
@@ -81,13 +82,14 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
           scrubIdentifiers(`the batch has no results: ${said || 'no reason is given'}`),
         );
       }
+      // A result has an answer and repeats its request, whose characters may be written as escapes of six.
+      const bytesMax = bounds.upstreamBodyBytesMax + 6 * bounds.batchEchoedBytesMax;
       let [lines, named] = [0, 0];
       for (const name of files) {
         const response = await callForBatch(store, batch, urlOf(at, name), { signal });
-        for await (const line of readObjects(response, RESULT_BYTES_MAX)) {
-          const result = jobs.result(line);
-          lines++;
-          if (result.id !== '') named++;
+        for await (const result of readResults(response, jobs.result, bytesMax)) {
+          if (result !== null) lines++;
+          if (result !== null && result.id !== '') named++;
           yield result;
         }
       }
@@ -95,10 +97,53 @@ export function bucketBatches(jobs: JobKind): ProviderBatches {
         throw new ProviderFault('not_found', 'the results of the batch do not name their requests');
     },
     cancel: (batch, id, signal) => jobs.cancel(batch, id, signal),
+    async probe(endpoint, signal) {
+      await probeBucket(store, endpoint, signal);
+      return ['It can write, read, list and remove objects in batch_bucket.', jobs.untested ?? ''].join(' ').trimEnd();
+    },
     discard: clear,
     async remove(batch, id, signal) {
       await clear(batch, signal);
       await jobs.forget?.(batch, id, signal);
+    },
+  };
+}
+
+/** Does with one small object what batches do with theirs. Rejects with a ProviderFault that says what cannot be done. */
+async function probeBucket(store: Api, endpoint: ProviderEndpoint, signal: AbortSignal): Promise<void> {
+  const batch = { endpoint, name: `turnpike-test-${crypto.randomUUID()}`, betas: null };
+  const at = folderOf(batch);
+  const name = at.folder + REQUESTS;
+  const send = (options: Partial<Parameters<typeof callForBatch>[3]> = {}) =>
+    callForBatch(store, batch, urlOf(at, name), { ...options, signal });
+  const steps: [what: string, isDone: () => Promise<boolean>][] = [
+    ['write', async () => (await send({ method: 'PUT', body: testBody() })).ok],
+    ['read', async () => (await readText(await send(), signal, bounds.upstreamBodyBytesMax)).text === TEST_TEXT],
+    ['list', async () => (await list(store, batch, at, signal)).includes(name)],
+    ['remove', async () => (await send({ method: 'DELETE' })).ok],
+  ];
+  for (const [what, isDone] of steps) {
+    const words = `it cannot ${what} an object there`;
+    try {
+      if (!(await isDone())) throw new ProviderFault('failed', 'the store answers as if it could');
+    } catch (thrown) {
+      if (!(thrown instanceof ProviderFault)) throw thrown;
+      const { kind, message, status, retryAfterMs, cause } = thrown;
+      await send({ method: 'DELETE' }).catch(() => {}); // perhaps that is allowed
+      throw new ProviderFault(kind, `${words} (${message})`, { status, retryAfterMs, cause });
+    }
+  }
+}
+
+const TEST_TEXT = '{}\n';
+
+function testBody(): StreamedBody {
+  const bytes = Buffer.from(TEST_TEXT);
+  return {
+    contentType: 'application/jsonl',
+    bytes: bytes.length,
+    async *read() {
+      yield bytes;
     },
   };
 }
@@ -119,12 +164,14 @@ export function mapStoreFault(status: number, headers: Headers, bodyText: string
   });
 }
 
-function bucketOf({ endpoint }: ProviderBatch): { uri: string; url: string; role: string | null } {
+type Named = Pick<ProviderBatch, 'endpoint' | 'name' | 'betas'>;
+
+function bucketOf({ endpoint }: Named): { uri: string; url: string; role: string | null } {
   if (endpoint.batchBucket != null) return endpoint.batchBucket;
   throw new ProviderFault('rejected', 'the provider has no bucket for batches', { status: 400 });
 }
 
-function folderOf(batch: ProviderBatch): BatchFolder {
+function folderOf(batch: Named): BatchFolder {
   const { uri, url } = bucketOf(batch);
   const [bucket = '', ...prefix] = uri.replace(/^\w+:\/\//, '').split('/');
   return { url: `${url}/${bucket}`, folder: [...prefix, batch.name, ''].join('/') };
@@ -135,12 +182,7 @@ function urlOf({ url }: BatchFolder, name: string): string {
 }
 
 /** Names of objects that begin with the folder, up to a thousand: a job writes a few files. Others are not the batch's, whatever the store says. */
-async function list(
-  store: Api,
-  batch: ProviderBatch,
-  { url, folder }: BatchFolder,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function list(store: Api, batch: Named, { url, folder }: BatchFolder, signal: AbortSignal): Promise<string[]> {
   const response = await callForBatch(store, batch, `${url}?list-type=2&prefix=${encodeSegment(folder)}`, { signal });
   const { text } = await readText(response, signal, bounds.upstreamBodyBytesMax);
   return [...text.matchAll(/<Key>([\w.:@=/-]{1,1024})<\/Key>/g)]

@@ -34,6 +34,9 @@ export function readEmbeddingsRequest({ request }: Pick<Attempt, 'request'>): Em
   };
 }
 
+/** The vectors of more inputs could be too long to be read as numbers. */
+const FLOATS_INPUTS_MAX = 512;
+
 /** Throws ProviderFault. */
 export async function requestEmbeddings(api: Api, attempt: Attempt, url: string): Promise<WholeReply> {
   const asked = readEmbeddingsRequest(attempt);
@@ -43,9 +46,10 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
     model: attempt.upstreamModel,
     input: inputs,
     // Floats are the default, and some servers refuse the field (https://github.com/HKUDS/DeepTutor/pull/652, 2026-11-29).
-    ...(isBase64 && { encoding_format: 'base64' }),
+    ...((isBase64 || inputs.length > FLOATS_INPUTS_MAX) && { encoding_format: 'base64' }),
     ...(dimensions !== null && { dimensions }),
     ...(user !== null && { user }),
+    ...attempt.extra,
   };
   const response = await post(api, attempt, url, JSON.stringify(body), 'application/json');
   const { value, text, upstreamRequestId, converted } = await readVectors(response, attempt.signal, {

@@ -1,5 +1,6 @@
 // Generation and edits of images over OpenAI's POST /images/generations and /images/edits: the JSON of the provider, and its events, are relayed as they came.
 
+import { parseDigits } from '../base/checked-number.ts';
 import { bounds } from '../config/config.ts';
 import { countOf } from '../protocols/token-counts.ts';
 import {
@@ -50,7 +51,10 @@ export async function requestImages(api: Api, attempt: Attempt, urlOf: (path: st
   const { prompt, isStream, fields } = readImagesRequest(attempt);
   const { form } = attempt.request;
   const user = hashUserId(attempt.request.body);
-  const body: JsonObject = { model: attempt.upstreamModel, prompt, ...fields, ...(user !== null && { user }) };
+  const isOfGoogle = formOf(attempt) !== null && typeof fields['size'] === 'string';
+  const size = isOfGoogle ? { size: sizeInPixels(attempt, textOf(fields['size'])) } : {};
+  const about = { model: attempt.upstreamModel, prompt, ...fields, ...size };
+  const body: JsonObject = { ...about, ...(user !== null && { user }), ...attempt.extra };
   const accept = isStream ? EVENT_STREAM : 'application/json';
   const response =
     form === undefined
@@ -87,8 +91,21 @@ async function withBytes(attempt: Attempt, answer: JsonObject): Promise<JsonObje
   return { ...answer, data };
 }
 
+/** The size in pixels that is nearest to one that Google's clients name by its edge, such as "2K", and their ratio; any other size as it is. */
+export function sizeInPixels({ request }: Pick<Attempt, 'request'>, size: string): string {
+  const edge = /^(\d)K$/.exec(size)?.[1];
+  if (edge === undefined) return size;
+  const [, width = '1', height = '1'] = /^(\d+):(\d+)$/.exec(textOf(request.body['aspect_ratio'])) ?? [];
+  const [across, down, scale] = [parseDigits(width), parseDigits(height), parseDigits(edge)];
+  return `${scale * (across > down ? LONG_PIXELS : SHORT_PIXELS)}x${scale * (down > across ? LONG_PIXELS : SHORT_PIXELS)}`;
+}
+
+const SHORT_PIXELS = 1_024;
+const LONG_PIXELS = 1_536;
+
 function asFields(body: JsonObject): FormField[] {
-  return Object.entries(body).map(([name, value]) => ({ name, value: String(value) }));
+  const textFor = (value: JsonValue) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return Object.entries(body).map(([name, value]) => ({ name, value: textFor(value) }));
 }
 
 /** One image of an answer in OpenAI's form, in base64, or as a URL if the client asked for one. */

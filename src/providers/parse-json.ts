@@ -9,7 +9,6 @@ import {
   type JsonObject,
   type JsonValue,
   JsonWeight,
-  objectOf,
   pauseAfter,
 } from '../wire/wire.ts';
 import { withUsage } from './endings.ts';
@@ -80,11 +79,17 @@ export function parseObject(text: string, parsed: ParsedText, parse?: Parse): Js
 
 /** The object in a text that is read for its counts alone; empty without any. */
 export function parseLeniently(text: string): JsonObject {
-  if (!/usage/i.test(text) || costOf(text, Number.POSITIVE_INFINITY) !== null) return {};
+  return /usage/i.test(text) ? (parseAnyDepth(text) ?? {}) : {};
+}
+
+/** The object in a text, however deep; null: there is none, or it takes long to parse. */
+export function parseAnyDepth(text: string, parse: Parse = JSON.parse): JsonObject | null {
+  if (costOf(text, Number.POSITIVE_INFINITY) !== null) return null;
   try {
-    return objectOf(JSON.parse(text));
+    const value = parse(text);
+    return isJsonObject(value) ? value : null;
   } catch {
-    return {};
+    return null;
   }
 }
 

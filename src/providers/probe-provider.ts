@@ -31,16 +31,32 @@ export async function probeProvider(
     return { ok: false, status: null, ms: elapsed(), fault: 'failed', message, models: null };
   }
   const signal = AbortSignal.timeout(msMax);
-  try {
-    const reply = await provider.probe(endpoint, signal);
-    const { status, models, message = wordsOfReply(reply, endpoint) } = reply;
-    return { ok: true, status, models, ms: elapsed(), fault: null, message };
-  } catch (thrown) {
+  let reply: ProbeReply;
+  const failed = (thrown: unknown, wordsOf: typeof wordsOfFault): ProbeResult => {
     const fault = asFault(thrown, msMax);
-    const message = shownToOperator(fault, endpoint);
+    const message = shownToOperator(wordsOf(fault, endpoint), endpoint);
     const kind = fault.kind === 'aborted' ? 'timeout' : fault.kind;
     return { ok: false, status: fault.status, ms: elapsed(), fault: kind, message, models: null };
+  };
+  try {
+    reply = await provider.probe(endpoint, signal);
+  } catch (thrown) {
+    return failed(thrown, wordsOfFault);
   }
+  const { status, models, message = wordsOfReply(reply, endpoint) } = reply;
+  try {
+    const tested = endpoint.batchBucket == null ? undefined : await provider.batches?.probe?.(endpoint, signal);
+    const words = tested === undefined ? message : `${message} ${tested}`;
+    return { ok: true, status, models, ms: elapsed(), fault: null, message: words };
+  } catch (thrown) {
+    return failed(thrown, (fault) => `${message} But batch_bucket cannot be used: ${wordsOfBucket(fault)}.`);
+  }
+}
+
+/** The provider has answered: only the place of its batches is in question. */
+function wordsOfBucket({ status, message }: ProviderFault): string {
+  const isElsewhere = status !== null && status >= 300 && status < 400;
+  return isElsewhere ? `${message}; it may be in another region` : message;
 }
 
 /** The provider's models, or why they cannot be read, for the operator; null: the kind has no list. Never throws. */
@@ -53,13 +69,13 @@ export async function readOffer(
   try {
     return await provider.listModels(endpoint, AbortSignal.timeout(msMax));
   } catch (thrown) {
-    return shownToOperator(asFault(thrown, msMax), endpoint);
+    return shownToOperator(wordsOfFault(asFault(thrown, msMax), endpoint), endpoint);
   }
 }
 
 /** One line of bounded length, without the credential. */
-function shownToOperator(fault: ProviderFault, endpoint: ProviderEndpoint): string {
-  return redactCredential(wordsOfFault(fault, endpoint), endpoint.credential)
+function shownToOperator(words: string, endpoint: ProviderEndpoint): string {
+  return redactCredential(words, endpoint.credential)
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, bounds.providerProbeCharactersMax);
 }

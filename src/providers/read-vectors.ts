@@ -1,5 +1,6 @@
 // Reads the list of vectors in an answer, a few at a time: together they have millions of numbers.
 
+import { roundSingle } from '../base/checked-number.ts';
 import { ownTurn } from '../base/timers.ts';
 import { bounds } from '../config/config.ts';
 import { closingQuote, isLong, type JsonObject, type JsonValue } from '../wire/wire.ts';
@@ -66,13 +67,13 @@ export function asBase64(vector: Vector): string {
   return bytes.toString('base64');
 }
 
-/** The floats; null for a text that does not have whole ones. */
+/** The floats, without digits that they do not have; null for a text that does not have whole ones. */
 export function asFloats(vector: Vector): number[] | null {
   if (typeof vector !== 'string') return vector;
   const bytes = Buffer.from(vector, 'base64');
   if (bytes.length === 0 || bytes.length % FLOAT_BYTES !== 0) return null;
   const floats = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, place) =>
-    bytes.readFloatLE(place * FLOAT_BYTES),
+    roundSingle(bytes.readFloatLE(place * FLOAT_BYTES)),
   );
   return floats.every(Number.isFinite) ? floats : null;
 }

@@ -20,7 +20,7 @@ export {
   marginEffects,
   type Rating,
 } from './margin-changes.ts';
-export { type DividedRange, divideRange, type Edge } from './usage-range.ts';
+export { type DividedRange, divideRange, type Edge, type Times } from './usage-range.ts';
 export {
   cutOutcomes,
   NO_FILTER,

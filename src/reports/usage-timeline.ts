@@ -2,6 +2,7 @@
 // the newest records; `countedSinceMs` says where counting starts.
 
 import { DAY_MS } from '../base/clock.ts';
+import type { Serves } from '../wire/wire.ts';
 import { addTo, emptyTotal, type UsageTotal } from './usage-totals.ts';
 
 export const timelineSteps = ['minute', 'five_minutes', 'hour', 'day'] as const;
@@ -24,6 +25,8 @@ export interface TimelineQuestion {
   /** Only usage of keys that this actor created; null: all. */
   madeBy: string | null;
   model: string | null;
+  /** Only messages of this endpoint. Absent: all. */
+  endpoint?: Serves | null;
   /** Start of the first bucket and end of the last. */
   sinceMs: number;
   untilMs: number;

@@ -3,6 +3,7 @@
 
 import { assert } from '../base/assert.ts';
 import type { Nano } from '../base/money.ts';
+import type { Serves } from '../wire/wire.ts';
 
 export const totalsGroupings = ['day', 'model', 'key', 'account', 'provider', 'group', 'person', 'tag'] as const;
 export type TotalsGrouping = (typeof totalsGroupings)[number];
@@ -33,6 +34,8 @@ export interface TotalsQuestion {
   model: string | null;
   /** Only messages that this group sold. Absent: all. */
   group?: string | null;
+  /** Only messages of this endpoint, which only records know. Absent: all. */
+  endpoint?: Serves | null;
   /** Both inclusive. */
   sinceMs: number | null;
   untilMs: number | null;

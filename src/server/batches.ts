@@ -19,6 +19,7 @@ import {
   type DoneWork,
   findResponse,
   type Gateway,
+  namesFiles,
   planItem,
   prepareItem,
   refusalError,
@@ -51,13 +52,11 @@ export function startBatches({
   const { files, clock } = gateway;
   if (files === undefined) return async () => {};
   const { batches: store } = stores;
-  const requestBytesMax = () => gateway.catalog().settings.bodyBytesMax;
   const runner = new BatchRunner({
     store,
     files,
     spool: publicApi.spool,
     nowMs: clock.nowMs,
-    requestBytesMax,
     send: (batch, body, claim, done) =>
       sendItem(publicApi, requestOf(batch, body), itemOf(batch, claim, done && { ...done, groups: batch.groups })),
     hasPlaces: () => [...gateway.catalog().providers.values()].some(({ batches }) => batches),
@@ -135,8 +134,9 @@ function itemOf(batch: Batch, claim: string, done: DoneWork | null): BatchItem {
   return { keyId: batch.keyId, claim, reserveOf: (group) => reserveIdOf(batch, group), done };
 }
 
-/** null also for what would be refused: its own path says why. */
+/** null also for what would be refused: its own path says why. Without its files, an answer could not be billed. */
 async function prepare(gateway: Gateway, publicApi: PublicDependencies, batch: Batch, body: string) {
+  if (namesFiles(body)) return null;
   try {
     const item = itemOf(batch, '', null);
     return await planItemOf(publicApi, (request) => prepareItem(gateway, request), requestOf(batch, body), item);

@@ -8,12 +8,14 @@ import { TurnpikeError } from '../errors.ts';
 import { retainedSinceNames } from '../ledger/ledger.ts';
 import {
   compareTotals,
+  type DividedRange,
   divideRange,
   type Edge,
   gatherTop,
   gatherTotals,
   NO_FILTER,
   type RecordGrouping,
+  type Times,
   type TopQuestion,
   type TotalsGrouping,
   type TotalsQuestion,
@@ -25,7 +27,7 @@ import {
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
 import { RUN_SUMS, type RunRow } from './timeline-reads.ts';
 import { type DayReads, groupColumns, groupingsOf, isApart, type TopDays } from './totals-reads.ts';
-import { readTotal, UNIT_SUMS } from './totals-rows.ts';
+import { readTotal, unitSumsOf } from './totals-rows.ts';
 import { hasUnits } from './totals-runs.ts';
 import { detailPaths, HAS_UNITS } from './usage-details.ts';
 import { ownersOf, type ScopeOwner, type UsageRange, usageRange, usageScopes } from './usage-reads.ts';
@@ -94,16 +96,10 @@ const sumPart: SumPart = (on, question, owners, range, lengthMs) => {
 /** The sums of its units. */
 const sumUnits: SumPart = (on, question, owners, range, lengthMs) => {
   const bindings = new Bindings();
-  const [, shown, columns] = bucketsOf(on, bindings, question, lengthMs);
+  const [, shown = '', columns = ''] = bucketsOf(on, bindings, question, lengthMs);
   const where = [...filterConditions(on, bindings, question, owners), HAS_UNITS];
-  const { from, quantity, cost } = on.unitsOf('r.details');
-  return on.read<RunRow>(
-    `SELECT ${columns}, unit, ${UNIT_SUMS.sums}, 0 AS failed
-     FROM (SELECT ${shown}, e.key AS unit, ${quantity} AS quantity, ${cost} AS cost
-       FROM (SELECT r.* ${usageRange(on, bindings, { ...range, where })}) r CROSS JOIN ${from}) u
-     GROUP BY ${columns}, unit`,
-    ...bindings.values,
-  );
+  const records = usageRange(on, bindings, { ...range, where });
+  return on.read<RunRow>(unitSumsOf(on, records, shown, columns), ...bindings.values);
 };
 
 /** The groups of a sum of records: their expressions, the same with their names, and the names. */
@@ -184,15 +180,9 @@ export function rangeReads(
     retainedSince,
     topDays,
     readRange(question, groupings, readWhole = (whole) => readDays(whole, groupings)) {
-      const { days, edges } = divideRange(question);
-      const of = {
-        ...NO_FILTER,
-        outcome: null,
-        ...question,
-        tag: question.tag ?? null,
-        group: question.group ?? null,
-        groupings,
-      };
+      const { endpoint = null, tag = null, group = null } = question;
+      const { days, edges } = endpoint === null ? divideRange(question) : ofRecords(question);
+      const of = { ...NO_FILTER, outcome: null, ...question, endpoint, tag, group, groupings };
       const isByDay = groupings.includes('day');
       let countedSinceMs = 0;
       const read = async function* () {
@@ -217,6 +207,11 @@ export function rangeReads(
   };
 }
 
+/** Totals of days have no endpoint. */
+function ofRecords({ sinceMs, untilMs }: Times): DividedRange {
+  return { days: null, edges: [{ sinceMs: sinceMs ?? 0, untilMs: untilMs ?? LAST }] };
+}
+
 const NO_EDGES = { owners: [], retainedSinceMs: 0 };
 
 /** Totals between exact times, where the question asks for them. */
@@ -228,7 +223,8 @@ export function exactTotals(
     async totalUsage(question) {
       if (question.isExact !== true) return totalUsage(question);
       const range = readRange(question, groupingsOf(question));
-      return { ...(await gatherTotals(range.runs, question)), countedSinceMs: range.countedSinceMs() };
+      const totals = await gatherTotals(range.runs, question);
+      return counted(question, { ...totals, countedSinceMs: range.countedSinceMs() });
     },
     async topUsage(question) {
       if (question.isExact !== true) return topUsage(question);
@@ -246,7 +242,7 @@ export function exactTotals(
       // The edge before days that are not counted would leave a gap.
       if (cutMs > 0 && (question.sinceMs ?? 0) % DAY_MS !== 0)
         return { ...(await exact.topUsage({ ...question, sinceMs: cutMs })), countedSinceMs: cutMs };
-      return { ...found, countedSinceMs: Math.max(range.countedSinceMs(), cutMs) };
+      return counted(question, { ...found, countedSinceMs: Math.max(range.countedSinceMs(), cutMs) });
     },
   };
   return exact;
@@ -258,8 +254,8 @@ export function comparedTotals(
   { readRange }: RangeReads,
 ): Pick<UsageStore, 'compareUsage'> {
   return {
-    compareUsage: (question) =>
-      compareTotals(question, async (period, groupings) => {
+    async compareUsage(question) {
+      const compared = await compareTotals(question, async (period, groupings) => {
         let days: RangeQuestion | null = null;
         const range = readRange(period, [...new Set(groupings.flat())], (whole) => {
           days = whole;
@@ -277,8 +273,18 @@ export function comparedTotals(
           found.push({ ...(await gatherTotals(runs(), all)), countedSinceMs: range.countedSinceMs() });
         }
         return found;
-      }),
+      });
+      counted(question, compared.now);
+      return compared;
+    },
   };
+}
+
+/** Throws invalid_request if the question is about an endpoint, and no record of the time is stored. */
+function counted<Found extends { countedSinceMs: number }>({ endpoint = null, untilMs }: RangeQuestion, found: Found) {
+  if (endpoint === null || untilMs === null || found.countedSinceMs <= untilMs) return found;
+  const message = 'endpoint: only records have one, and those of this time are no longer stored';
+  throw new TurnpikeError('invalid_request', message);
 }
 
 function lastDayDropped(): TurnpikeError {

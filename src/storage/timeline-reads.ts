@@ -6,6 +6,7 @@ import { bounds } from '../config/config.ts';
 import { type Outcome, retainedSinceNames } from '../ledger/ledger.ts';
 import {
   cutOutcomes,
+  NO_FILTER,
   stepMs,
   type TimelinePart,
   type TimelineQuestion,
@@ -15,16 +16,20 @@ import {
   type UsageTimeline,
 } from '../reports/reports.ts';
 import { Bindings, LAST, type Position, type SqlReader } from './sql-reader.ts';
-import { readTotal, type TotalsRow } from './totals-rows.ts';
+import { readTotal, type TotalsRow, unitSumsOf } from './totals-rows.ts';
+import { hasUnits } from './totals-runs.ts';
+import { HAS_UNITS } from './usage-details.ts';
 import {
   findEnd,
   nearestEnd,
   ownersOf,
   recordsBetween,
   type UsageOwner,
+  type UsageRange,
   usageRange,
   usageScopes,
 } from './usage-reads.ts';
+import { filterConditions } from './usage-searches.ts';
 
 type Cut = Exclude<Outcome, 'completed'>;
 
@@ -77,6 +82,8 @@ interface TimelineRead {
   /** The first and the last time that count. */
   firstMs: number;
   lastMs: number;
+  /** Whether messages of these days have units. */
+  hasUnits: boolean;
   isLate(): boolean;
 }
 
@@ -91,14 +98,16 @@ export function timelineReads(
   return {
     async readTimeline(question): Promise<UsageTimeline> {
       const startedAtMs = performance.now();
+      const { firstMs = question.sinceMs, lastMs = question.untilMs - 1 } = question;
       const reading: TimelineRead = {
         on,
         question,
         owners: ownersOf(await scopeOf(question)),
         sum: new TimelineSum(question, limits.recordsMax),
         limits,
-        firstMs: question.firstMs ?? question.sinceMs,
-        lastMs: question.lastMs ?? question.untilMs - 1,
+        firstMs,
+        lastMs,
+        hasUnits: await hasUnits(on, firstMs - (firstMs % DAY_MS), lastMs),
         isLate: () => performance.now() - startedAtMs > limits.readMsMax,
       };
       const [retained] = await retainedSince(retainedSinceNames.usage);
@@ -159,7 +168,7 @@ async function addFailures(reading: TimelineRead): Promise<void> {
   const sinceMs = () => Math.max(sum.failedSinceMs, firstMs);
   for (const owner of owners)
     for (const outcome of cutOutcomes) {
-      let left = question.model === null ? limits.cutRecordsMax : limits.cutRecordsOfModelMax;
+      let left = isOfAll(question) ? limits.cutRecordsMax : limits.cutRecordsOfModelMax;
       let start: Position | null = [lastMs, LAST];
       while (start !== null && start[0] >= sinceMs()) {
         if (isLate()) return sum.failuresFrom(question.untilMs);
@@ -180,31 +189,65 @@ async function addFailures(reading: TimelineRead): Promise<void> {
 
 /** The sums of a run, and where the next one starts; null at the end. Its last record is looked up first: records may arrive meanwhile. */
 async function readRun(
-  { on, question: { model }, limits }: TimelineRead,
+  { on, question, limits, hasUnits }: TimelineRead,
   owner: UsageOwner,
   { stepMs: lengthMs, ...run }: Run,
 ): Promise<{ parts: TimelinePart[]; end: Position | null }> {
   await on.rest();
   const end = await findEnd(on, { ...run, owner }, limits.runRows);
   const bindings = new Bindings();
-  const length = bindings.add(lengthMs);
+  const bucket = bucketOf(on, bindings, lengthMs);
   const records = usageRange(on, bindings, { ...run, owner, end });
-  const bucket = on.number(`(r.at_ms - r.at_ms % ${length})`);
   const sums = run.outcome === null ? RUN_SUMS : `${on.number('COUNT(*)')} AS messages`;
-  const byModel = model === null ? '' : ', r.model';
-  const rows = await on.read<RunRow>(
-    `SELECT ${bucket} AS bucket${byModel}, ${sums} FROM (SELECT r.* ${records}) r GROUP BY bucket${byModel}`,
+  const conditions = conditionsOf(on, bindings, question);
+  const [isAsked, byAsked] = isOfAll(question)
+    ? ['1', '']
+    : [`CASE WHEN ${conditions.join(' AND ')} THEN 1 ELSE 0 END`, ', is_asked'];
+  const rows = await on.read<AskedRow>(
+    `SELECT ${bucket}, ${isAsked} AS is_asked, ${sums} FROM (SELECT r.* ${records}) r GROUP BY bucket${byAsked}`,
     ...bindings.values,
   );
-  return { parts: rows.map((row) => partOf(row, run.outcome, model)), end };
+  const parts = rows.map((row) => partOf(row, run.outcome));
+  if (hasUnits && run.outcome === null)
+    parts.push(...(await readUnits(on, question, { ...run, owner, end }, lengthMs)));
+  return { parts, end };
 }
 
-function partOf({ bucket, ...row }: RunRow, outcome: Cut | null, model: string | null): TimelinePart {
-  const isMeant = model === null || row.model === model;
+/** The sums of the units of a run. */
+async function readUnits(
+  on: SqlReader,
+  question: TimelineQuestion,
+  range: UsageRange,
+  lengthMs: number,
+): Promise<TimelinePart[]> {
+  const bindings = new Bindings();
+  const bucket = bucketOf(on, bindings, lengthMs);
+  const where = [...conditionsOf(on, bindings, question), HAS_UNITS];
+  const records = usageRange(on, bindings, { ...range, where });
+  const rows = await on.read<RunRow>(unitSumsOf(on, records, bucket, 'bucket'), ...bindings.values);
+  return rows.map(({ bucket: atMs, ...row }) => timelinePart(atMs, { total: readTotal(row) }));
+}
+
+function bucketOf(on: SqlReader, bindings: Bindings, lengthMs: number): string {
+  return `${on.number(`(r.at_ms - r.at_ms % ${bindings.add(lengthMs)})`)} AS bucket`;
+}
+
+function isOfAll({ model, endpoint = null }: TimelineQuestion): boolean {
+  return model === null && endpoint === null;
+}
+
+/** The conditions on records `r` that no index serves. */
+function conditionsOf(on: SqlReader, bindings: Bindings, { model, endpoint = null }: TimelineQuestion): string[] {
+  return filterConditions(on, bindings, { ...NO_FILTER, outcome: null, model, endpoint }, []);
+}
+
+type AskedRow = RunRow & { is_asked: number };
+
+function partOf({ bucket, is_asked: isAsked, ...row }: AskedRow, outcome: Cut | null): TimelinePart {
   const records = row.messages;
-  if (!isMeant) return timelinePart(bucket, { records });
+  if (isAsked === 0) return timelinePart(bucket, { records });
   if (outcome !== null) return timelinePart(bucket, { records, failed: records });
-  return timelinePart(bucket, { records, failed: row.failed, total: { ...readTotal(row), model: null } });
+  return timelinePart(bucket, { records, failed: row.failed, total: readTotal(row) });
 }
 
 /**
@@ -222,8 +265,8 @@ async function addSample(reading: TimelineRead, retainedSinceMs: number): Promis
   const slicesOfBucket = Math.floor(limits.slicesMax / (buckets * owners.length || 1)) || 1;
   const slicesMs = Math.ceil(lengthMs / Math.min(SLICES_OF_BUCKET_MAX, slicesOfBucket));
   const recordsOfSlice = Math.ceil((recordsOfBucket * slicesMs) / lengthMs / (owners.length || 1));
-  // The number of other models' records in a day is unknown.
-  const isCountKnown = question.model === null || question.step !== 'day';
+  // The number of other models' and endpoints' records in a day is unknown.
+  const isCountKnown = isOfAll(question) || question.step !== 'day';
   const slices: Slice[] = [];
   for (let bucketMs = question.untilMs - lengthMs; bucketMs >= firstMs; bucketMs -= lengthMs) {
     const records = sum.recordsOf(bucketMs);
@@ -242,7 +285,7 @@ async function addSample(reading: TimelineRead, retainedSinceMs: number): Promis
     for (const owner of owners) {
       if (isLate()) return;
       const some = counted.slice(at, at + SLICES_AT_ONCE);
-      for (const part of await readSlices(on, owner, some, question.model)) sum.add(part);
+      for (const part of await readSlices(on, owner, some, question)) sum.add(part);
     }
 }
 
@@ -251,7 +294,7 @@ async function readSlices(
   on: SqlReader,
   owner: UsageOwner,
   slices: readonly Slice[],
-  model: string | null,
+  question: TimelineQuestion,
 ): Promise<TimelinePart[]> {
   await on.rest();
   const times = [
@@ -265,9 +308,9 @@ async function readSlices(
       const after = [lastMs, bindings.add(LAST)];
       const id = owner === null ? null : ([owner.column, bindings.add(owner.id)] as const);
       const range = recordsBetween(on, bindings, { owner: id, outcome: null, after, upTo: [sinceMs], times });
+      const where = isOfAll(question) ? '' : `WHERE ${conditionsOf(on, bindings, question).join(' AND ')}`;
       return `SELECT ${on.number(bucket)} AS bucket, ${on.jsonNumbers('r.details', 'firstTokenMs')} AS list
-        FROM (SELECT r.details, r.model ${range} LIMIT ${records}) r
-        ${model === null ? '' : `WHERE r.model = ${bindings.add(model)}`}`;
+        FROM (SELECT r.details, r.model ${range} LIMIT ${records}) r ${where}`;
     },
   );
   return found.map(({ bucket, list }) => timelinePart(bucket, { firstTokensMs: readNumbers(list ?? '[]') }));
@@ -291,7 +334,7 @@ function slicesOf(bucketMs: number, lengthMs: number, [slicesMs, records]: [numb
   }));
 }
 
-/** The sums of a bucket of a run, per model if needed. A run of one outcome has only the number of messages. */
+/** The sums of a bucket of a run. A run of one outcome has only the number of messages. */
 export type RunRow = Omit<TotalsRow, 'count'> & { bucket: number; failed: number };
 
 // Counts stay below 2^53, where floating-point numbers are exact; sums of amounts may not, and are returned as texts.

@@ -36,6 +36,15 @@ export const TOTAL_SUMS = sumTexts(
 );
 export const UNIT_SUMS = sumTexts(['quantity'], ['cost']);
 
+/** A statement of the sums of the units of records, by columns: `shown` has their expressions, `names` their names. */
+export function unitSumsOf(on: SqlReader, records: string, shown: string, names: string): string {
+  const { from, quantity, cost } = on.unitsOf('r.details');
+  return `SELECT ${names}, unit, ${UNIT_SUMS.sums}, 0 AS failed
+    FROM (SELECT ${shown}, e.key AS unit, ${quantity} AS quantity, ${cost} AS cost
+      FROM (SELECT r.* ${records}) r CROSS JOIN ${from}) u
+    GROUP BY ${names}, unit`;
+}
+
 /** A group of a run; columns that it is not grouped by are missing. */
 export interface TotalsRow {
   day_ms?: number;

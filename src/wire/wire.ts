@@ -62,7 +62,7 @@ export {
 } from './parse-message-request.ts';
 export { type DeltaKind, encodePiece, PlainDeltas, type StreamPiece } from './plain-deltas.ts';
 export { findBlock, type RequestFeatures, readFeatures } from './read-features.ts';
-export { readLines } from './read-lines.ts';
+export { readAnyLines, readLines } from './read-lines.ts';
 export { closingQuote, findCost, isTooDeep, JsonWeight, scanJson, TOO_ESCAPED, weighJson } from './scan-json.ts';
 export {
   type FormField,

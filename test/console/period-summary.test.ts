@@ -14,7 +14,7 @@ function week(known: (at: number) => Partial<UsageBucketShape>, countedFrom = 0)
   const at = (place: number) => new Date(firstMs + place * DAY_MS).toISOString();
   const empty = {
     ...{ messages: 0, failed: 0, refused: 0, input_tokens: 0, output_tokens: 0 },
-    ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0, cost: '0', written_off: '0' },
+    ...{ cache_read_input_tokens: 0, cache_creation_input_tokens: 0, units: {}, cost: '0', written_off: '0' },
     ...{ provider_cost: null, margin: null, revenue_without_margin: '0' },
     ...{ first_token_ms_p50: null, first_token_ms_p95: null },
   };

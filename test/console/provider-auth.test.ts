@@ -357,30 +357,62 @@ test.skipIf(chromium === null)('further credentials are added, edited and remove
   expect(visitor.problems).toEqual([]);
 });
 
-test.skipIf(chromium === null)('an identity shows the label of its secret, and keeps a stored one', async () => {
-  const auth = { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7EXAMPLE' };
-  const bedrock = { kind: 'bedrock', region: 'us-east-1', auth, api_key: 'secret-access-key' };
-  await turnpike.admin('POST', '/apply', { document: { providers: { bedrock } } });
-  await using visitor = await visitAsOperator();
-  const { page } = visitor;
-  await visitor.goTo('/providers/bedrock');
-  await press(page, 'Edit');
-  await box(page, 'Access key ID').fill('no key');
-  await press(page, 'Review changes');
-  await page.getByText('must be the id of an access key').waitFor();
-  await box(page, 'Access key ID').fill('AKIAIOSFODNN7ANOTHER');
-  expect(await describedBy(page, 'New secret access key')).toContain('Leave empty to keep the stored secret.');
-  await press(page, 'Review changes');
-  const review = page.getByRole('dialog', { name: 'Review changes' });
-  await review.waitFor();
-  expect(await review.getByRole('row').allInnerTexts()).toEqual([
-    'Field\tCurrent\tNew',
-    'auth.access_key_id\tAKIAIOSFODNN7EXAMPLE\tAKIAIOSFODNN7ANOTHER',
-  ]);
-  await press(page, 'Save changes');
-  await review.waitFor({ state: 'detached' });
-  expect((await catalogue()).document.providers['bedrock']).toMatchObject({
-    auth: { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7ANOTHER' },
-  });
-  expect(visitor.problems).toEqual([]);
-});
+test.skipIf(chromium === null)(
+  'an identity shows the label of its secret, and keeps a stored one; another provider at its cloud gets a bucket for batches',
+  async () => {
+    const auth = { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7EXAMPLE' };
+    const bedrock = { kind: 'bedrock', region: 'us-east-1', auth, api_key: 'secret-access-key' };
+    await turnpike.admin('POST', '/apply', { document: { providers: { bedrock } } });
+    await using visitor = await visitAsOperator();
+    const { page } = visitor;
+    await visitor.goTo('/providers/bedrock');
+    await press(page, 'Edit');
+    await box(page, 'Access key ID').fill('no key');
+    await press(page, 'Review changes');
+    await page.getByText('must be the id of an access key').waitFor();
+    await box(page, 'Access key ID').fill('AKIAIOSFODNN7ANOTHER');
+    expect(await describedBy(page, 'New secret access key')).toContain('Leave empty to keep the stored secret.');
+    await press(page, 'Review changes');
+    const review = page.getByRole('dialog', { name: 'Review changes' });
+    await review.waitFor();
+    expect(await review.getByRole('row').allInnerTexts()).toEqual([
+      'Field\tCurrent\tNew',
+      'auth.access_key_id\tAKIAIOSFODNN7EXAMPLE\tAKIAIOSFODNN7ANOTHER',
+    ]);
+    await press(page, 'Save changes');
+    await review.waitFor({ state: 'detached' });
+    expect((await catalogue()).document.providers['bedrock']).toMatchObject({
+      auth: { type: 'aws_keys', access_key_id: 'AKIAIOSFODNN7ANOTHER' },
+    });
+
+    const walker = walkerFor(page, turnpike.url);
+    await page.getByRole('link', { name: 'Providers', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Create provider' }).click();
+    await press(page, 'Next: Amazon Bedrock');
+    await box(page, 'Name').fill('jobs');
+    await box(page, 'Region').fill('us-east-1');
+    await press(page, 'Use another address');
+    await box(page, 'Address').fill(upstream.url.origin);
+    await page.getByRole('switch', { name: 'Private network' }).click();
+    await page.getByRole('combobox', { name: 'Credential' }).selectOption('AWS access key');
+    await box(page, 'Access key ID').fill('AKIAIOSFODNN7EXAMPLE');
+    await box(page, 'Secret access key').fill('secret-access-key');
+    expect(await box(page, 'Batch bucket').count()).toBe(0);
+    await page.getByRole('switch', { name: 'Batches' }).click();
+    await box(page, 'Batch role').fill('arn:aws:iam::123456789012:role/batches');
+    await press(page, 'Save and test');
+    await page.getByText(/batches of the kind bedrock need it/).waitFor();
+    expect(await describedBy(page, 'Batch bucket')).toContain('Batch bucket is required');
+    await walker.settle();
+    expect(await findFaultsOfLooks(page, walker)).toEqual([]);
+    await box(page, 'Batch bucket').fill('s3://bucket/prefix');
+    await press(page, 'Save and test');
+    await page.getByText('Test failed').waitFor(); // it is no Bedrock
+    expect((await catalogue()).document.providers['jobs']).toMatchObject({
+      batches: true,
+      batch_bucket: 's3://bucket/prefix',
+      batch_role: 'arn:aws:iam::123456789012:role/batches',
+    });
+    expect(visitor.problems).toEqual([]);
+  },
+);

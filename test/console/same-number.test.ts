@@ -7,9 +7,10 @@ import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { countOf, formatShort } from '../../console/figures.ts';
 import { type Grouping, groupingLabels, groupingNoun, groupName } from '../../console/groupings.ts';
+import { formatMoney } from '../../console/money.ts';
 import { precedingRange, rangeOf, rangeQuery, rangeText, startOf } from '../../console/range.ts';
 import { startOfDay } from '../../console/times.ts';
-import { parseUsd } from '../../src/base/money.ts';
+import { formatUsd, parseUsd } from '../../src/base/money.ts';
 import { firstDocuments } from '../../src/catalog/catalog.ts';
 import { databasePath } from '../../src/storage/sqlite/sqlite.ts';
 import { readCsv } from '../contract/admin-api/exports/read-csv.ts';
@@ -89,7 +90,7 @@ async function rowsIn(table: Locator): Promise<Record<string, Figure[]>> {
     }),
   );
   const figureOf = (text: string) =>
-    text.includes('$') ? amountOf(text) : /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : text;
+    /^−?\$/.test(text) ? amountOf(text) : /^[\d,]+$/.test(text) ? Number(text.replaceAll(',', '')) : text;
   return Object.fromEntries(rows.map(([name = '', ...cells]) => [name, cells.map(figureOf)]));
 }
 
@@ -121,12 +122,13 @@ const cellsOf =
     return [sum.messages, sum.input, sum.cacheRead + sum.cacheWrite, sum.output, ...units, sum.cost];
   };
 
-function unitsTextOf(own: readonly Json[]): string {
+function unitsTextOf(own: readonly Json[], withCost?: 'cost'): string {
   const units = unitsIn(own);
   const nouns = { input_audio_tokens: 'audio input token', output_audio_tokens: 'audio output token', images: 'image' };
   const texts = Object.entries(nouns).map(([unit, noun]) => {
-    const [quantity] = units[unit] ?? [0];
-    return quantity === 0 ? '' : countOf(quantity, noun);
+    const [quantity, cost] = units[unit] ?? [0, 0n];
+    const text = withCost ? `${countOf(quantity, noun)} · ${formatMoney(formatUsd(cost))}` : countOf(quantity, noun);
+    return quantity === 0 ? '' : text;
   });
   return texts.join('') || '–'; // a line for each
 }
@@ -202,14 +204,34 @@ async function expectMargin(page: Page, own: readonly Json[], text: string): Pro
   );
   const cells = (members: readonly Json[]) => {
     const { messages, revenue: paid, providerCost: cost } = marginOf(members);
-    return [messages, paid, cost, paid - cost];
+    const units = unitsIn(own);
+    return [
+      messages,
+      ...(Object.keys(units).length === 0 ? [] : [unitsTextOf(members, 'cost')]),
+      paid,
+      cost,
+      paid - cost,
+    ];
   };
   await expectGroups(page, marginGroups, async (by) => {
     const table = page.getByRole('table', { name: 'Margins' });
     await reach(page, groupsOf(own, by, cells), async () =>
-      Object.fromEntries(Object.entries(await rowsIn(table)).map(([name, row]) => [name, row.slice(0, 4)])),
+      Object.fromEntries(
+        Object.entries(await rowsIn(table)).map(([name, row]) => [name, row.slice(0, cells(own).length)]),
+      ),
     );
   });
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export CSV' }).click();
+  const lines = readCsv(readFileSync(await (await saved).path(), 'utf8'));
+  const nano = (text = '') => BigInt(parseUsd(text) ?? Number.NaN);
+  const [quantity, paid] = unitsIn(own)['images'] ?? [0, 0n];
+  const groups = lines.slice(0, -1).filter(({ images }) => images !== '');
+  for (const rows of [groups, lines.slice(-1)]) {
+    expect(rows.reduce((all, { images }) => all + Number(images), 0)).toBe(quantity);
+    expect(sum(rows.map(({ images_revenue: amount }) => nano(amount)))).toBe(paid);
+  }
+  expect(nano(lines.at(-1)?.['revenue'])).toBe(revenue);
 }
 
 /** The period before is complete: the page, the API and the records have the same amounts of it. */

@@ -3,8 +3,10 @@
 import type { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/base/clock.ts';
+import { retainedSinceNames } from '../../src/ledger/ledger.ts';
 import { totalsGroupings, type UsageStore, type UsageTotal } from '../../src/reports/reports.ts';
 import type { TotalsQuestion } from '../../src/reports/usage-totals.ts';
+import { comparedTotals, exactTotals, rangeReads } from '../../src/storage/range-reads.ts';
 import { sqliteReader } from '../../src/storage/sqlite/reader.ts';
 import { databasePath, openForReading, openForWriting } from '../../src/storage/sqlite/sqlite.ts';
 import { totalsReads as totalsReadsOn } from '../../src/storage/totals-reads.ts';
@@ -134,6 +136,32 @@ describe('totals in several runs', () => {
     }
     database.close();
   });
+});
+
+test('totals of an endpoint say since when records are stored, and are refused before that', async () => {
+  const database = openForWriting(path);
+  database.run(`INSERT INTO installation (name, value) VALUES (?, '${2 * DAY_MS}')`, [retainedSinceNames.usage]);
+  const { readDays, topDays, firstDay, ...ofDays } = totalsReads(database);
+  const days = { readDays, topDays, firstDay };
+  const { totalUsage, topUsage } = exactTotals(ofDays, rangeReads(sqliteReader(database), days));
+  const images = { ...everything, endpoint: 'images', groupBy: 'day', isExact: true } as const;
+  for (const read of [totalUsage, topUsage]) {
+    const { whole, countedSinceMs } = await read(images);
+    expect([whole.messages, countedSinceMs]).toEqual([0, 2 * DAY_MS]);
+    expect((await read({ ...images, sinceMs: 2 * DAY_MS })).countedSinceMs).toBe(0);
+    expect(await failureOf(read({ ...images, untilMs: 2 * DAY_MS - 1 }))).toMatchObject({
+      code: 'invalid_request',
+      message: 'endpoint: only records have one, and those of this time are no longer stored',
+    });
+  }
+  const { compareUsage } = comparedTotals({ readDays }, rangeReads(sqliteReader(database), days));
+  const margin = { ...images, groupBy: 'model', previous: { sinceMs: 0, untilMs: 2 * DAY_MS - 1 } } as const;
+  expect((await compareUsage({ ...margin, sinceMs: 2 * DAY_MS })).before.countedSinceMs).toBe(2 * DAY_MS);
+  expect(await failureOf(compareUsage({ ...margin, untilMs: 2 * DAY_MS - 1 }))).toMatchObject({
+    code: 'invalid_request',
+  });
+  database.run('DELETE FROM installation WHERE name = ?', [retainedSinceNames.usage]);
+  database.close();
 });
 
 describe('totals of everything with a tag', () => {

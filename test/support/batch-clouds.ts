@@ -35,7 +35,10 @@ export class ObjectStore {
   readonly objects: Map<string, string>;
   /** Names that every list has, too. */
   readonly alsoListed: string[] = [];
-  isRefusing = false;
+  /** Methods, and LIST. */
+  refused: readonly string[] = [];
+  /** Where every answer leads; null: nowhere. */
+  movedTo: string | null = null;
   readonly #removed: string[];
 
   constructor(objects: Map<string, string>, removed: string[]) {
@@ -47,8 +50,10 @@ export class ObjectStore {
     const isSigned = path.startsWith('aws-bucket')
       ? /AWS4-HMAC-SHA256 .*\/s3\/aws4_request/.test(request.headers.get('authorization') ?? '')
       : true;
-    if (!isSigned || this.isRefusing) return new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 });
+    if (this.movedTo !== null) return Response.redirect(this.movedTo, 301);
     const prefix = new URL(request.url).searchParams.get('prefix');
+    if (!isSigned || this.refused.includes(prefix === null ? request.method : 'LIST'))
+      return new Response('<Error><Code>AccessDenied</Code></Error>', { status: 403 });
     if (prefix !== null) {
       const names = [...this.objects.keys()].filter((name) => name.startsWith(`${path}/${prefix}`));
       const listed = [...names.map((name) => name.slice(path.length + 1)), ...this.alsoListed];

@@ -78,6 +78,8 @@ export class FakeBatches implements AsyncDisposable {
   onCancel: (batch: GivenBatch) => void = () => {};
   /** Called before the answer to a request outside of batches. */
   onDirect: (body: Json) => void | Promise<void> = () => {};
+  /** Changes the results of a batch as they are written, lines of JSON. */
+  rewrite: (lines: string) => string = asItIs;
   /** The answer to a request. null: it was not executed. */
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
   /** The results of a batch that has ended, as its readers get them. */
@@ -117,10 +119,12 @@ export class FakeBatches implements AsyncDisposable {
     this.isSilent = false;
     this.files.clear();
     this.store.alsoListed.length = 0;
-    this.store.isRefusing = false;
+    this.store.refused = [];
+    this.store.movedTo = null;
     this.onCreate = () => {};
     this.onCancel = () => {};
     this.onDirect = () => {};
+    this.rewrite = asItIs;
     this.answer = answerWell;
   }
 
@@ -169,8 +173,7 @@ export class FakeBatches implements AsyncDisposable {
     if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
     const batch = this.#find(ref);
     if (what === 'cancel') this.#cancel(batch);
-    if (what === 'results')
-      return lines(batch.results.map(({ id, answer }) => ({ custom_id: id, result: resultOf(answer) })));
+    if (what === 'results') return new Response(this.rewrite(lines(batch.results.map(showMessagesResult))));
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
   }
 
@@ -221,7 +224,7 @@ export class FakeBatches implements AsyncDisposable {
           .filter(({ response }) => (response?.status_code === 200) === isGood)
           .map((row) => JSON.stringify(row))
           .join('\n');
-      this.files.set(output, textOf(true));
+      this.files.set(output, this.rewrite(textOf(true)));
       this.files.set(errors, textOf(false));
     }
     return { ...shown, output_file_id: output, error_file_id: errors };
@@ -286,7 +289,7 @@ export class FakeBatches implements AsyncDisposable {
     const answers = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
     batch.results = this.tell(answers, batch);
     const output = this.#outputs.get(batch.ref);
-    if (output !== undefined) this.files.set(output, resultLines(batch));
+    if (output !== undefined) this.files.set(output, this.rewrite(resultLines(batch)));
   }
 
   #of(dialect: GivenBatch['dialect']): GivenBatch[] {
@@ -360,8 +363,16 @@ function showContent({ ref: name, name: displayName, status, results }: GivenBat
   return { name, metadata: { displayName }, ...done };
 }
 
-function lines(rows: readonly object[]): Response {
-  return new Response(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+function showMessagesResult({ id, answer }: GivenBatch['results'][number]): Json {
+  return { custom_id: id, result: resultOf(answer) };
+}
+
+function lines(rows: readonly object[]): string {
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+}
+
+function asItIs(text: string): string {
+  return text;
 }
 
 function missing(): Response {

@@ -176,7 +176,7 @@ export function customRanges(edges: readonly number[], count: number): string[] 
     });
 }
 
-export type Scope = Partial<Record<'account' | 'key' | 'model', string>>;
+export type Scope = Partial<Record<'account' | 'key' | 'model' | 'endpoint', string>>;
 
 /** Whether a record, as the API has it, is one of the range and the scope. */
 export function isAsked({ sinceMs, untilMs }: TimeRange, scope: Scope, nowMs: number): (record: Json) => boolean {

@@ -7,6 +7,7 @@ import { useFilters } from '../../filters.ts';
 import { groupFilter, groupingNoun, groupName } from '../../groupings.ts';
 import { nanoOf, usdOf } from '../../money.ts';
 import { useActors, useNames } from '../../names.ts';
+import { saveFile } from '../../parts/csv-button.tsx';
 import { type Column, moneyColumn, NameLink, NoRows, PlainTable } from '../../parts/data-table.tsx';
 import { GroupingSelect } from '../../parts/grouping-select.tsx';
 import { ActionButton } from '../../parts/link.tsx';
@@ -15,8 +16,11 @@ import { Hint, Loading, PageFailure, PageHead, Section, StatTile } from '../../p
 import { RangeFilter, refreshMs, useRange, useRangeText } from '../../parts/range.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { useZone } from '../../parts/times.tsx';
+import { UnitLines } from '../../parts/units.tsx';
 import { useGet } from '../../queries.ts';
 import { describeRange, precedingRange, rangeQuery, startOf } from '../../range.ts';
+import { unitsUsed } from '../../units.ts';
+import { marginCsv } from './csv.ts';
 import {
   effectTexts,
   type FilterName,
@@ -57,6 +61,12 @@ export function MarginShow() {
         actions={
           <>
             <RangeFilter />
+            <ActionButton
+              label="Export CSV"
+              icon="download"
+              disabled={data === undefined || isPlaceholderData}
+              onClick={() => data && saveMargin(data, values)}
+            />
             <SavedViews />
           </>
         }
@@ -77,6 +87,10 @@ export function MarginShow() {
       )}
     </>
   );
+}
+
+function saveMargin(margin: MarginShape, values: Readonly<Record<string, string>>): void {
+  saveFile(`margin-${margin.since.slice(0, 10)}.csv`, [marginCsv(margin, marginGroupingOf(values))]);
 }
 
 function previousQuery(before: {
@@ -265,7 +279,7 @@ interface GroupsProps {
 }
 
 function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
-  const { data, groups, is_previous_complete: isCompared } = margin;
+  const { data, groups } = margin;
   const { values } = useFilters();
   const names = useNames(data);
   const personName = useActors(data.map(({ person }) => person));
@@ -295,7 +309,7 @@ function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
         <PlainTable
           label="Margins"
           isFolding
-          columns={groupColumns((row) => groupName(row, grouping, naming), filterFor(grouping, values), isCompared)}
+          columns={groupColumns((row) => groupName(row, grouping, naming), filterFor(grouping, values), margin)}
           rows={data}
           keyOf={(row) => JSON.stringify(row[grouping])}
         />
@@ -303,6 +317,15 @@ function Groups({ margin, isOfFormerGrouping }: GroupsProps) {
     </Section>
   );
 }
+
+/** Of all requests, also those whose provider cost is unknown. */
+const unitsColumn: Column<MarginGroupShape> = {
+  name: 'units',
+  label: 'Units sold',
+  align: 'right',
+  from: 'sm',
+  show: ({ units }) => <UnitLines units={units} hasCosts />,
+};
 
 /** The address that shows only a row; null: the API has no filter for it. */
 function filterFor(grouping: keyof typeof marginGroupings, values: Readonly<Record<string, string>>) {
@@ -314,8 +337,9 @@ function filterFor(grouping: keyof typeof marginGroupings, values: Readonly<Reco
 function groupColumns(
   nameOf: (row: MarginGroupShape) => string,
   filterOf: (row: MarginGroupShape) => Record<string, string> | null,
-  isCompared: boolean,
+  { is_previous_complete: isCompared, total }: MarginShape,
 ): Column<MarginGroupShape>[] {
+  const hasUnits = unitsUsed(total.units).length > 0;
   const changeOf = ({ margin, previous }: MarginGroupShape) => usdOf(nanoOf(margin) - nanoOf(previous.margin));
   return [
     {
@@ -336,6 +360,7 @@ function groupColumns(
       },
     },
     { name: 'messages', label: 'Requests', align: 'right', from: 'md', show: ({ messages }) => formatCount(messages) },
+    ...(hasUnits ? [unitsColumn] : []),
     moneyColumn('revenue', 'Revenue', ({ revenue }) => revenue, { from: 'sm' }),
     moneyColumn('cost', 'Provider cost', ({ provider_cost }) => provider_cost, { from: 'md' }),
     {

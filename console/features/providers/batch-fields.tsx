@@ -26,7 +26,7 @@ const texts: Readonly<Record<NonNullable<BatchNeeds>[number], { label: string; d
 };
 
 /** `isOn`: whether the provider gets batches now, by a setting or because of its address. */
-export function batchValues({ batch_bucket = '', batch_role = '' }: Written, isOn: boolean): BatchValues {
+export function batchValues({ batch_bucket = '', batch_role = '' }: Partial<Written>, isOn: boolean): BatchValues {
   return { batches: isOn, batch_bucket, batch_role };
 }
 

@@ -18,7 +18,7 @@ import { ActionButton, ExternalLink, Icon } from '../../parts/link.tsx';
 import { FailureNotice, Hint } from '../../parts/page.tsx';
 import { useChange, useGet } from '../../queries.ts';
 import { ReviewDialog, useReview } from '../catalog/review-dialog.tsx';
-import { BatchFields, type BatchNeeds, batchMembers, batchValues } from './batch-fields.tsx';
+import { BatchFields, type BatchNeeds, type BatchValues, batchMembers, batchValues } from './batch-fields.tsx';
 import {
   type AuthType,
   CredentialFields,
@@ -66,7 +66,7 @@ const placeFields: Readonly<Record<PlaceMember, { label: string; description: st
   project: { label: 'Project', description: 'The project ID in Google Cloud, not its number or display name.' },
 };
 
-export interface Connection extends CredentialValues {
+export interface Connection extends CredentialValues, BatchValues {
   preset: ProviderPresetShape;
   kind: string;
   name: string;
@@ -77,6 +77,7 @@ export interface Connection extends CredentialValues {
   /** Further members that the kind requires. */
   needs: readonly PlaceMember[];
   auth_types: readonly AuthType[];
+  batch_needs: BatchNeeds;
   region: string;
   project: string;
   private_network: boolean;
@@ -85,7 +86,12 @@ export interface Connection extends CredentialValues {
 const SANDBOX_KIND = 'sandbox';
 
 /** The fields of a new provider. */
-export function newConnection(preset: ProviderPresetShape, name: string, types: readonly AuthType[]): Connection {
+export function newConnection(
+  preset: ProviderPresetShape,
+  name: string,
+  types: readonly AuthType[],
+  batchNeeds: BatchNeeds,
+): Connection {
   const usual = types.find(({ type }) => type === preset.auth[0]);
   return {
     preset,
@@ -95,9 +101,11 @@ export function newConnection(preset: ProviderPresetShape, name: string, types: 
     places: Object.fromEntries(preset.fields.map((field) => [field.name, field.default ?? ''])),
     needs: preset.needs,
     auth_types: types,
+    batch_needs: batchNeeds?.length === 0 ? null : batchNeeds, // elsewhere, batches follow from the address
     region: '',
     project: '',
     ...credentialValues(usual),
+    ...batchValues({}, false),
     private_network: preset.private_network,
   };
 }
@@ -118,7 +126,6 @@ interface ConnectionFormProps {
 export function ConnectionForm({ connection, saved, onBack, onSaved }: ConnectionFormProps) {
   const form = useForm({ initialValues: connection });
   const { preset } = connection;
-  const isSandbox = connection.kind === SANDBOX_KIND;
   const [hasOwnAddress, setOwnAddress] = useState(connection.base_url !== '');
   const chooseOwnAddress = () => {
     form.setFieldValue('base_url', form.values.base_url || presetAddress(form.values));
@@ -151,7 +158,7 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
           readOnly={saved !== null}
           {...form.getInputProps('name')}
         />
-        {!isSandbox && (
+        {connection.kind !== SANDBOX_KIND && (
           <>
             <PlaceFields form={form} hasOwnAddress={hasOwnAddress} onOwnAddress={chooseOwnAddress} />
             <CredentialFields
@@ -168,6 +175,7 @@ export function ConnectionForm({ connection, saved, onBack, onSaved }: Connectio
                 {...form.getInputProps('private_network', { type: 'checkbox' })}
               />
             )}
+            <BatchFields form={form} needs={connection.batch_needs} />
           </>
         )}
         {save.error !== null && faultsOf(save.error, form.values) === null && <FailureNotice failure={save.error} />}
@@ -271,7 +279,7 @@ async function requireUnusedName(name: string): Promise<void> {
 }
 
 function documentOf(connection: Connection): object {
-  const { kind, needs, auth_types, region, project, private_network } = connection;
+  const { kind, needs, auth_types, batch_needs, batches, region, project, private_network } = connection;
   if (kind === SANDBOX_KIND) return { kind };
   const base_url = connection.base_url || presetAddress(connection);
   return {
@@ -280,6 +288,7 @@ function documentOf(connection: Connection): object {
     ...(needs.includes('region') && { region }),
     ...(needs.includes('project') && { project }),
     ...credentialMembers(connection, auth_types),
+    ...(batches && batchMembers(connection, batch_needs, true)),
     private_network,
   };
 }
@@ -401,7 +410,8 @@ function renamed(faults: Record<string, string>, fieldOf: (field: string) => str
   return Object.fromEntries(Object.entries(faults).map(([field, text]) => [fieldOf(field) ?? field, text]));
 }
 
-export const testingText = 'Sends a small request, free of charge, with each credential.';
+export const testingText =
+  'Sends a small request, free of charge, with each credential, and tests the bucket of batches if there is one.';
 
 /** Tests a provider, then refetches its health. */
 export function useProviderTest(onDone?: (result: ProviderTestShape) => void) {

@@ -30,8 +30,9 @@ export function ProviderCreate() {
   const failed = [catalog, presets].find(({ error }) => error !== null);
   const choose = (preset: ProviderPresetShape) => {
     const names = Object.keys(catalog.data?.document.providers ?? {});
-    const types = catalog.data?.provider_kinds.find(({ kind }) => kind === preset.kind)?.auth_types ?? [];
-    setConnection(newConnection(preset, unusedName(preset.id, names), types));
+    const found = catalog.data?.provider_kinds.find(({ kind }) => kind === preset.kind);
+    const { auth_types: types = [], batches: batchNeeds = null } = found ?? {};
+    setConnection(newConnection(preset, unusedName(preset.id, names), types, batchNeeds));
     setStep(1);
   };
   return (

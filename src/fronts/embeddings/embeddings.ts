@@ -4,9 +4,9 @@ import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonObject, type JsonValue, requireText, wrongField } from '../../wire/wire.ts';
 import { frontOfUse } from '../other-use.ts';
 
-/** The provider would charge for the embeddings of more inputs, but its answer could be too long to be read. */
-const INPUTS_MAX: Readonly<Record<string, number>> = { float: 512, base64: 2_048 };
-const FORMATS = Object.keys(INPUTS_MAX);
+/** As at OpenAI. The provider would charge for the embeddings of more inputs, but its answer could be too long to be read. */
+const INPUTS_MAX = 2_048;
+const FORMATS = ['float', 'base64'];
 /** The fields that are read, and first parts of the path of an error. */
 export const FIELDS: ReadonlySet<string> = new Set(['body', 'dimensions', 'encoding_format', 'input', 'model', 'user']);
 
@@ -25,7 +25,7 @@ function convertRequest(body: JsonObject): JsonObject {
   return {
     ...(model !== null && { model }),
     max_tokens: 0,
-    messages: [{ role: 'user', content: readInputs(body['input'], format) }],
+    messages: [{ role: 'user', content: readInputs(body['input']) }],
     embeddings: { dimensions, encoding_format: format },
     ...(user !== null && { metadata: { user_id: requireText(user, 'user') } }),
   };
@@ -38,13 +38,12 @@ function requireFormat(given: JsonValue): string {
 }
 
 /** A block for each input. Throws invalid_request. */
-function readInputs(input: JsonValue | undefined, format: string): JsonObject[] {
+function readInputs(input: JsonValue | undefined): JsonObject[] {
   if (input === undefined) throw wrongField('input', 'Field required');
   if (!Array.isArray(input)) return [textBlock(input, 'input')];
   if (input.length === 0) throw wrongField('input', 'List should have at least 1 item');
   if (isTokens(input)) return [{ type: 'tokens', tokens: input }];
-  const most = INPUTS_MAX[format] ?? 0;
-  if (input.length > most) throw wrongField('input', `List should have at most ${most} items in the format ${format}`);
+  if (input.length > INPUTS_MAX) throw wrongField('input', `List should have at most ${INPUTS_MAX} items`);
   return input.map((one, place) =>
     isTokens(one) ? { type: 'tokens', tokens: one } : textBlock(one, `input.${place}`),
   );

@@ -5,6 +5,7 @@ import { isWholeNumber, parseDigits } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import { requireObject } from '../../protocols/placed.ts';
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   jsonObjects,
@@ -44,7 +45,8 @@ function modelOf(operation: Operation): string {
 
 /** https://ai.google.dev/gemini-api/docs/imagen (30 November 2026). Other parameters are left out. */
 function translatePrediction(body: JsonObject, model: string): Translated {
-  const instances = jsonObjects(body['instances']);
+  const { instances: given } = body;
+  const instances = isJsonObject(given) ? [given] : jsonObjects(given); // Open WebUI sends one alone, which Google accepts
   const [instance] = instances;
   if (instance === undefined || instances.length > 1) throw wrongField('instances', 'Input should be a list of one');
   const prompt = requireText(instance['prompt'], 'instances.0.prompt');

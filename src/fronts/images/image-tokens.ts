@@ -27,8 +27,14 @@ const PIXELS_MAX = EDGE_PIXELS_MAX * 2_160;
 /** The size with the most tokens: a square of as many pixels. */
 const LARGEST: ImageSize = { width: 2_880, height: 2_880 };
 
+/** Sizes by their edge, as Gemini has them. Its images have fewer tokens than those of OpenAI's models, which are sent pixels instead. */
+const BY_EDGE = /^\dK$/;
+const LARGEST_OF_1K = '1024x1536';
+
 /** null: the size has no bound. Each partial image has 100 tokens more, by the same page. */
 export function imageTokensMost({ size, quality }: ImageRequest): number | null {
+  if (size !== null && BY_EDGE.test(size))
+    return imageTokensMost({ size: size === '1K' ? LARGEST_OF_1K : null, quality: null });
   const level = quality !== null && Object.hasOwn(PATCHES, quality) ? quality : DEAREST;
   const patches = PATCHES[level] as number;
   const pixels = size === null ? LARGEST : readSize(size);

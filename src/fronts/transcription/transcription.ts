@@ -52,7 +52,8 @@ function convertRequest(form: MeasuredForm, { name: task }: FormKind) {
   const [file] = form.files.filter(({ field }) => field === 'file');
   if (file === undefined) throw wrongField('file', 'Field required');
   if (file.bytes === 0) throw wrongField('file', 'must not be empty');
-  const fields = new Map(form.fields.map(({ name, value }) => [plainName(name), value]));
+  const stated = form.fields.filter(({ value }) => value !== ''); // an empty field says nothing
+  const fields = new Map(stated.map(({ name, value }) => [plainName(name), value]));
   for (const [name, check] of Object.entries(CHECKS)) {
     const fault = fields.has(name) ? check(fields.get(name) ?? '') : null;
     if (fault !== null) throw wrongField(name, fault);

@@ -3,6 +3,7 @@
 import { isWholeNumber, parseTimeMs } from '../../base/checked-number.ts';
 import { jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   bodyOfLines,
   callForBatch,
@@ -10,7 +11,7 @@ import {
   type ProviderBatch,
   type ProviderBatches,
   readForBatch,
-  readObjects,
+  readResults,
   requireId,
   sendForBatch,
 } from '../batches.ts';
@@ -59,8 +60,10 @@ export function messageBatches(api: Api): ProviderBatches {
     },
     async *results(batch, id, signal) {
       const response = await callForBatch(api, batch, urlOf(batch, `/${id}/results`), { signal });
-      for await (const { custom_id: requestId, result } of readObjects(response))
-        yield { id: textOf(requestId), answer: answerOf(objectOf(result)) };
+      yield* readResults(response, ({ custom_id: requestId, result }) => ({
+        id: textOf(requestId),
+        answer: answerOf(objectOf(result)),
+      }));
     },
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `/${id}/cancel`), { method: 'POST', body: '', signal }),
@@ -69,8 +72,8 @@ export function messageBatches(api: Api): ProviderBatches {
 }
 
 function answerOf({ type, message, error }: ReturnType<typeof objectOf>): BatchResult['answer'] {
-  if (type === 'succeeded') return { status: 200, body: JSON.stringify(message) };
+  if (type === 'succeeded') return answerWith(200, message);
   if (type !== 'errored') return null;
   const status = STATUSES.get(textOf(objectOf(objectOf(error)['error'])['type'])) ?? 500;
-  return { status, body: JSON.stringify(error) };
+  return answerWith(status, error);
 }

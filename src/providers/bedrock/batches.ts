@@ -4,6 +4,7 @@ import { isWholeNumber } from '../../base/checked-number.ts';
 import { bounds } from '../../config/config.ts';
 import { type JsonObject, type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   onOneLineOf,
   type ProviderBatch,
@@ -62,9 +63,9 @@ export function invocationJobs(api: Api): ProviderBatches {
     },
     result: ({ recordId, modelOutput, error }) => ({
       id: textOf(recordId).replaceAll(MARK, '-'),
-      answer:
-        modelOutput === undefined ? refusalOf(objectOf(error)) : { status: 200, body: JSON.stringify(modelOutput) },
+      answer: modelOutput === undefined ? refusalOf(objectOf(error)) : answerWith(200, modelOutput),
     }),
+    untested: 'Only a batch will show whether Bedrock can use batch_role.',
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `${JOB}/${id}/stop`), { method: 'POST', body: '', signal }),
   });
@@ -80,5 +81,5 @@ function controlUrl(baseUrl: string): string {
 
 function refusalOf({ errorCode: status, errorMessage: message }: JsonObject): BatchResult['answer'] {
   if (!isWholeNumber(status) || status < 400 || status > 599) return null;
-  return { status, body: JSON.stringify({ message: textOf(message) }) };
+  return answerWith(status, { message: textOf(message) });
 }

@@ -3,12 +3,14 @@
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonObject, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   bodyOfLines,
   onOneLineOf,
   type ProviderBatch,
   type ProviderBatches,
   readForBatch,
+  readResult,
   requireId,
   sendForBatch,
 } from '../batches.ts';
@@ -59,7 +61,10 @@ export function contentBatches(api: Api): ProviderBatches {
       const { response, metadata } = await read(batch, id, signal);
       const { inlinedResponses } = { ...objectOf(objectOf(metadata)['output']), ...objectOf(response) };
       for (const one of jsonObjects(objectOf(inlinedResponses)['inlinedResponses']))
-        yield { id: textOf(objectOf(one['metadata'])['key']), answer: answerOf(one) };
+        yield readResult(one, (result) => ({
+          id: textOf(objectOf(result['metadata'])['key']),
+          answer: answerOf(result),
+        }));
     },
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `/${id}:cancel`), { method: 'POST', body: '{}', signal }),
@@ -68,9 +73,9 @@ export function contentBatches(api: Api): ProviderBatches {
 }
 
 function answerOf({ response, error }: JsonObject): BatchResult['answer'] {
-  if (response !== undefined) return { status: 200, body: JSON.stringify(response) };
+  if (response !== undefined) return answerWith(200, response);
   const { code, message } = objectOf(error);
   if (!isWholeNumber(code) || code === CANCELED) return null;
   const status = STATUSES.get(code) ?? (code >= 400 && code <= 599 ? code : 500);
-  return { status, body: JSON.stringify({ error: { code: status, message: message ?? '' } }) };
+  return answerWith(status, { error: { code: status, message: message ?? '' } });
 }

@@ -3,13 +3,14 @@
 import { isWholeNumber } from '../../base/checked-number.ts';
 import { type JsonValue, jsonObjects, objectOf, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   callForBatch,
   onOneLineOf,
   type ProviderBatch,
   type ProviderBatches,
   readForBatch,
-  readObjects,
+  readResults,
   requireId,
   sendForBatch,
 } from '../batches.ts';
@@ -70,8 +71,10 @@ export function fileBatches(api: Api): ProviderBatches {
         const response = await callForBatch(api, batch, urlOf(batch, `/files/${requireId({ id: file })}/content`), {
           signal,
         });
-        for await (const { custom_id: requestId, response: answer } of readObjects(response))
-          yield { id: textOf(requestId), answer: answerOf(answer ?? null) };
+        yield* readResults(response, ({ custom_id: requestId, response: answer }) => ({
+          id: textOf(requestId),
+          answer: answerOf(answer ?? null),
+        }));
       }
     },
     cancel: (batch, id, signal) =>
@@ -94,5 +97,5 @@ function pathOf(url: string): string {
 
 function answerOf(response: JsonValue): BatchResult['answer'] {
   const { status_code: status, body } = objectOf(response);
-  return isWholeNumber(status) && status >= 200 && status <= 599 ? { status, body: JSON.stringify(body) } : null;
+  return isWholeNumber(status) && status >= 200 && status <= 599 ? answerWith(status, body) : null;
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
 import { ownTurn } from '../../base/timers.ts';
 import { type ImageSize, type JsonObject, parseImageSize, textOf } from '../../wire/wire.ts';
-import { imageMember, imagesReply, readImagesRequest } from '../images.ts';
+import { imageMember, imagesReply, readImagesRequest, sizeInPixels } from '../images.ts';
 import { refuseField } from '../lost-fields.ts';
 import type { Attempt, ByteReply, OtherReply } from '../provider.ts';
 import { readSpeechRequest, soundReply } from '../speech.ts';
@@ -16,7 +16,7 @@ const SIZE_DEFAULT = '1024x1024';
 /** By the prompt, the images that are edited, and its place alone. */
 export async function drawImages(attempt: Attempt, requestId: string): Promise<OtherReply> {
   const { prompt, count, fields } = readImagesRequest(attempt);
-  const { width, height, size } = readSize(textOf(fields['size']));
+  const { width, height, size } = readSize(sizeInPixels(attempt, textOf(fields['size'])));
   const edited = textOf(attempt.request.body['edits']);
   const data: JsonObject[] = [];
   for (let place = 0; place < count; place++) {

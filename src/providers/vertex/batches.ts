@@ -4,6 +4,7 @@
 import { parseWholeNumber } from '../../base/checked-number.ts';
 import { type JsonValue, jsonObjects, objectOf, rewriteRequest, scanJson, textOf } from '../../wire/wire.ts';
 import {
+  answerWith,
   type BatchResult,
   onOneLineOf,
   type ProviderBatch,
@@ -61,10 +62,7 @@ export function predictionJobs(api: Api): ProviderBatches {
     },
     result: ({ custom_id: id, request, response, status }) => ({
       id: textOf(id) || textOf(objectOf(objectOf(request)['labels'])[LABEL]),
-      answer:
-        Object.keys(objectOf(response)).length === 0
-          ? refusalOf(textOf(status))
-          : { status: 200, body: JSON.stringify(response) },
+      answer: Object.keys(objectOf(response)).length === 0 ? refusalOf(textOf(status)) : answerWith(200, response),
     }),
     cancel: (batch, id, signal) =>
       sendForBatch(api, batch, urlOf(batch, `/${id}:cancel`), { method: 'POST', body: '{}', signal }),
@@ -82,5 +80,5 @@ function withLabel(body: string, id: string): string {
 /** "Bad Request: {…}" with Google's error. Without the error, the request may not have been executed. */
 function refusalOf(status: string): BatchResult['answer'] {
   const code = parseWholeNumber(/"code":\s*([45]\d\d)\b/.exec(status)?.[1] ?? '');
-  return code === null ? null : { status: code, body: JSON.stringify({ error: { code, message: status } }) };
+  return code === null ? null : answerWith(code, { error: { code, message: status } });
 }

@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { parseUsd } from '../../../src/base/money.ts';
+import type { UsageRecord } from '../../../src/ledger/ledger.ts';
 import { setBounds } from '../../support/set-bounds.ts';
 import { readCsv } from './exports/read-csv.ts';
 import {
@@ -58,6 +59,7 @@ const keysOf = async (account: Json | undefined) =>
   (await ask('GET', `/api/v1/keys?account=${account?.['id']}`)).body['data'] as Json[];
 const statementOf = async (account: Json, month: string) =>
   (await ask('GET', `/api/v1/accounts/${account['id']}/statement?month=${month}`)).body;
+const compareTexts = (one: unknown[], other: unknown[]) => (one.join() < other.join() ? -1 : 1);
 const nano = (amount: unknown) => BigInt(parseUsd(String(amount)) ?? Number.NaN);
 
 describe('a file of costs', () => {
@@ -162,6 +164,62 @@ describe('a FOCUS file', () => {
         expect(promotions.length).toBe(month === '2026-11' ? 1 : 0);
       }
     }
+  });
+
+  test('has a row for each kind of unit, with its quantity and price, and the parts of a request add up to its cost', async () => {
+    const account = await makeAccount(installation);
+    const key = await makeKey(installation, account['id']);
+    const send = async (model: string, cost: number, facts: Partial<UsageRecord>) =>
+      (await useKey(installation, key, 1, { model, cost, ...facts }))[0] as string;
+    const noTokens = {
+      inputTokens: 0,
+      outputTokens: 0,
+      cacheReadTokens: 0,
+      cacheWrite5mTokens: 0,
+      cacheWrite1hTokens: 0,
+    };
+    const images = (count: number, cost: number) =>
+      ({
+        ...noTokens,
+        endpoint: 'images',
+        units: { counts: { images: count }, image: null },
+        unitCosts: { images: cost },
+      }) as const;
+    await send('painter', 80_000_000, images(2, 80_000_000));
+    const refunded = await send('painter', 40_000_000, images(1, 40_000_000));
+    const whole = await send('painter', 40_000_000, images(1, 40_000_000));
+    const counts = { input_audio_tokens: 40, output_audio_tokens: 9, characters: 1_000 };
+    const parts = { input_audio_tokens: 333_333, output_audio_tokens: 333_334, characters: 15_001 };
+    const voice = await send('voice', 1_000_001, { units: { counts, image: null }, unitCosts: parts });
+    await send('former', 7, { ...noTokens, units: { counts: { seconds: 3 }, image: null } }); // before version 39
+    for (const id of [refunded, voice]) await ask('POST', `/api/v1/usage/${id}/refunds`, { amount: '0.000500001' });
+    await ask('POST', `/api/v1/usage/${whole}/refunds`, {});
+    const rows = await download('kind=focus&month=2026-11');
+    const named = ['SkuId', 'SkuMeter', 'ConsumedQuantity', 'ConsumedUnit', 'PricingQuantity', 'PricingUnit'];
+    const usage = rows.filter((row) => row['ChargeCategory'] === 'Usage' && !row['BilledCost']?.startsWith('-'));
+    expect(
+      usage.map((row) => [...named, 'ListUnitPrice', 'ListCost'].map((name) => row[name])).toSorted(compareTexts),
+    ).toEqual([
+      ['former', 'Seconds', '3', 'Seconds', '3.00', 'Seconds', '0.000000002', '0.000000007'],
+      ['painter', 'Images', '4', 'Images', '4.00', 'Images', '0.04', '0.16'],
+      ['voice', 'Audio input tokens', '40', 'Tokens', '0.00004', '1000000 Tokens', '8.3333', '0.000333332'],
+      ['voice', 'Audio output tokens', '9', 'Tokens', '0.000009', '1000000 Tokens', '37.037111111', '0.000333334'],
+      ['voice', 'Characters', '1000', 'Characters', '0.001', '1000000 Characters', '0.015', '0.000015'],
+      ['voice', 'Tokens', '612', 'Tokens', '0.000318335', 'USD', '1.00', '0.000318335'],
+    ]);
+    const { data } = (await ask('GET', '/api/v1/usage')).body as { data: Json[] };
+    for (const model of ['painter', 'voice', 'former'])
+      expect([
+        model,
+        sumOf(
+          rows.filter((row) => row['SkuId'] === model),
+          'ListCost',
+        ),
+      ]).toEqual([model, data.filter((one) => one['model'] === model).reduce((sum, { cost }) => sum + nano(cost), 0n)]);
+    const meters = new Set(rows.filter((row) => row['SkuId'] === 'painter').map((row) => row['SkuMeter']));
+    expect(meters).toEqual(new Set(['Images']));
+    const change = nano((await statementOf(account, '2026-11'))['used']);
+    expect(sumOf(usage, 'BilledCost')).toBe(change);
   });
 
   test('marks what corrects an earlier month, and nothing else', async () => {

@@ -59,6 +59,7 @@ test('a timeline has every bucket from the first to the current one, including t
     output_tokens: 0,
     cache_read_input_tokens: 0,
     cache_creation_input_tokens: 0,
+    units: {},
     cost: '0',
     written_off: '0',
     provider_cost: null,
@@ -76,6 +77,7 @@ test('a timeline has every bucket from the first to the current one, including t
     output_tokens: 300,
     cache_read_input_tokens: 21,
     cache_creation_input_tokens: 15,
+    units: {},
     cost: '0.003',
     written_off: '0',
     provider_cost: '0.0015',
@@ -173,8 +175,10 @@ test('refused requests are counted beside the messages of their account and key,
     expect(await counts(`?step=${step}`)).toEqual([61]);
   }
   expect(await counts(`?step=day&account=${keys[1]['account']}`)).toEqual([]);
-  const ofModel = (await timeline(`?step=day&model=big`)).data.map(({ refused }) => refused);
-  expect(new Set(ofModel)).toEqual(new Set([null]));
+  for (const filter of ['model=big', 'endpoint=messages']) {
+    const narrowed = (await timeline(`?step=day&${filter}`)).data.map(({ refused }) => refused);
+    expect(new Set(narrowed)).toEqual(new Set([null]));
+  }
   const since = new Date(nowMs - 40 * DAY_MS).toISOString();
   expect((await timeline(`?step=day&since=${since}`)).data[0]).toMatchObject({ refused: null });
   const total = await installation.ask('GET', `/api/v1/refusals/totals?key=${key}&group_by=day`);

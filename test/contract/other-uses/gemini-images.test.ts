@@ -120,6 +120,50 @@ test('it reaches OpenAI’s models, too, as an image or as an edit', async () =>
   await expectMoney(world, caller, [{ cost: '0.04' }, { cost: '0.04' }]);
 });
 
+test.each<[string, string, string]>([
+  ['1K', '1:1', '1024x1024'],
+  ['1K', '16:9', '1536x1024'],
+  ['2K', '9:16', '2048x3072'],
+])(
+  'a size of %s with the ratio %s reaches Gemini as it is, and other kinds as %s',
+  async (imageSize, aspectRatio, size) => {
+    const caller = await world.makeKey();
+    const shape = { imageConfig: { imageSize, aspectRatio } };
+    upstream.play(answers(GENERATED));
+    expect((await draw(caller, 'gemini-image', {}, shape)).status).toBe(200);
+    expect(sent()).toMatchObject({ generationConfig: shape });
+    upstream.play(answers({ created: 1, data: [{ b64_json: PNG }] }));
+    expect((await draw(caller, 'gpt-image', {}, shape)).status).toBe(200);
+    expect(sent()).toMatchObject({ size });
+    const drawn = (await (await draw(caller, 'sandbox-image', {}, shape)).json()) as {
+      candidates: [{ content: { parts: [{ inlineData: { data: string } }] } }];
+    };
+    const png = Buffer.from(drawn.candidates[0].content.parts[0].inlineData.data, 'base64');
+    expect(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`).toBe(size);
+  },
+);
+
+test('the tokens of an image of Gemini are billed as they are reported, whatever quality was asked for', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(GENERATED));
+  const response = await fetch(`${world.url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+    body: json({ model: 'gemini-image', prompt: 'a dot', size: '1024x1024', quality: 'low' }),
+  });
+  expect(response.status).toBe(200);
+  await expectMoney(world, caller, [{ units: { images: 1, output_image_tokens: 1_290 }, cost: COST }]);
+});
+
+test('predict takes an instance that is alone, as Open WebUI sends it', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(PREDICTED));
+  const instances = { prompt: 'a dot' };
+  const parameters = { sampleCount: 1, outputOptions: { mimeType: 'image/png' } };
+  expect((await post(caller, 'imagen:predict', { instances, parameters })).status).toBe(200);
+  expect(sent()).toMatchObject({ instances: [instances], parameters: { sampleCount: 1 } });
+});
+
 test.each<[string, string, (text: string) => unknown]>([
   ['events', '?alt=sse', (body) => JSON.parse(body.replace(/^data: /, ''))],
   ['a list', '', (body) => (JSON.parse(body) as unknown[])[0]],

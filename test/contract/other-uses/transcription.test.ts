@@ -457,6 +457,17 @@ test('a client whose key is revoked gets the error at once, and the answer is aw
   await expectMoney(world, caller, [{ outcome: 'service_cut', cost: cost(3) }]);
 });
 
+test('an empty field says nothing, and is not sent on', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers({ text: SAID }));
+  const empty = { language: '', prompt: '', response_format: '', stream: '', temperature: '' };
+  expect(await (await post(caller, empty)).json()).toEqual({ text: SAID });
+  const { bytes, headers } = upstream.requests.at(-1) ?? {};
+  const form = await new Response(new Uint8Array(bytes ?? []), { headers: headers ?? {} }).formData();
+  expect([...form.keys()]).toEqual(['model', 'file']);
+  await expectMoney(world, caller, [{ cost: cost(3) }]);
+});
+
 test('the sandbox writes the same sentence about the same file, in every format', async () => {
   const caller = await world.makeKey();
   const ask = async (parts: Parts) => (await post(caller, { model: 'sandbox-transcription', ...parts })).text();
@@ -465,7 +476,16 @@ test('the sandbox writes the same sentence about the same file, in every format'
   expect(await ask({ response_format: 'text' })).toBe(`${text}\n`);
   expect(await ask({ response_format: 'srt' })).toBe(`1\n00:00:00,000 --> 00:00:03,000\n${text}\n\n`);
   expect(await ask({ response_format: 'vtt' })).toBe(`WEBVTT\n\n00:00:00.000 --> 00:00:03.000\n${text}\n\n`);
-  expect(JSON.parse(await ask({ response_format: 'verbose_json' }))).toMatchObject({ text, duration: 3 });
+  const words = { response_format: 'verbose_json', 'timestamp_granularities[]': ['segment', 'word'] };
+  const scores = { avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0, temperature: 0, tokens: [], seek: 0 };
+  const verbose = JSON.parse(await ask(words)) as { words: Json[] };
+  expect(verbose).toMatchObject({ text, duration: 3, segments: [{ id: 0, start: 0, end: 3, text, ...scores }] });
+  expect(verbose.words.map(({ word }) => word).join(' ')).toBe(text);
+  expect(verbose.words.at(-1)).toMatchObject({ end: 3 });
+  expect(JSON.parse(await ask({ response_format: 'diarized_json' }))).toMatchObject({
+    text,
+    segments: [{ type: 'transcript.text.segment', start: 0, end: 3, speaker: 'A', text }],
+  });
   expect(eventsIn(await ask({ stream: 'true' })).map(({ type }) => type)).toEqual([
     'transcript.text.delta',
     'transcript.text.done',
@@ -474,7 +494,7 @@ test('the sandbox writes the same sentence about the same file, in every format'
   const records = await expectMoney(
     world,
     caller,
-    Array.from({ length: 7 }, () => ({ outcome: 'completed' })),
+    Array.from({ length: 8 }, () => ({ outcome: 'completed' })),
   );
   expect(records.at(-1)).toMatchObject({ cost: cost(3), units: { seconds: 3 } });
 });

@@ -123,6 +123,26 @@ test('OpenAI’s SDK makes a batch of a file, and gets its results and errors as
   expect(await accountOf(caller)).toEqual({ balance: '9.999745', held: '0' });
 });
 
+test('a batch of edits of images has them in JSON', async () => {
+  world.reset();
+  const caller = await world.makeKey({ credit: '10.00' });
+  const { files, batches } = openaiOf(caller.secret);
+  const pixel = `data:image/png;base64,${Buffer.from('picture').toString('base64')}`;
+  const body = { model: 'sandbox-image', prompt: 'in blue', size: '64x64', images: [{ image_url: pixel }] };
+  const line = { custom_id: 'edit', method: 'POST', url: '/v1/images/edits', body };
+  const file = await files.create({ file: new File([JSON.stringify(line)], 'batch.jsonl'), purpose: 'batch' });
+  const asked = { input_file_id: file.id, endpoint: '/v1/images/edits', completion_window: '24h' } as const;
+  let batch = await batches.create(asked);
+  while (batch.status === 'in_progress') {
+    await Bun.sleep(20);
+    batch = await batches.retrieve(batch.id);
+  }
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 1, completed: 1, failed: 0 } });
+  const output = JSON.parse(await (await files.content(batch.output_file_id ?? '')).text());
+  expect(Buffer.from(output.response.body.data[0].b64_json, 'base64').toString('latin1')).toStartWith('\x89PNG');
+  expect(await accountOf(caller)).toEqual({ balance: '9.99', held: '0' });
+});
+
 test('a canceled batch finishes what it has begun, and bills nothing else', async () => {
   world.reset();
   const caller = await world.makeKey({ credit: '10.00' });
@@ -163,6 +183,13 @@ test('a batch is shown to its key only, and its files are not listed', async () 
   for (const secret of [other, elsewhere]) {
     const stranger = anthropicOf(secret);
     expect(await Array.fromAsync(stranger.messages.batches.list())).toEqual([]);
+    for (const [cursor, words] of [
+      [`after_id=${made.id}`, 'after_id: No such batch'],
+      ['after_id=&before_id=&limit=', '"data":[]'],
+    ] as const) {
+      const listed = await fetch(`${world.url}/v1/messages/batches?${cursor}`, { headers: { 'x-api-key': secret } });
+      expect(await listed.text()).toContain(words);
+    }
     for (const asking of [
       () => stranger.messages.batches.retrieve(made.id),
       () => stranger.messages.batches.cancel(made.id),

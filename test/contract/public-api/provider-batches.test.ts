@@ -1,106 +1,24 @@
 // Batches that providers run: what they get, what their answers cost, and what happens if they do not answer.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { cloudMembers } from '../../support/batch-clouds.ts';
-import { type BatchAnswer, CONVERSED, GOOD, REFUSED, startBatchProvider } from '../../support/batch-provider.ts';
+import { type BatchAnswer, CONVERSED, GOOD, REFUSED } from '../../support/batch-provider.ts';
 import { setBounds } from '../../support/set-bounds.ts';
-import { startTurnpike, type Turnpike } from '../../support/start-turnpike.ts';
+import { startTurnpike } from '../../support/start-turnpike.ts';
+import { balanceAfter, DIALECTS, MODELS, openBatchWorld, requestOf, until } from './provider-batch-world.ts';
 
-const provider = startBatchProvider();
-const kindOf = { anthropic: 'anthropic', openai: 'openai', gemini: 'gemini' } as const;
-const price = { input: '3', output: '15' };
-const cost = { input: '2', output: '10' };
-const COST = 255_000; // 25 × 3 + 12 × 15 millionths, in nanodollars
-const documentOf = (models: object = {}) => ({
-  groups: { default: { models: ['*'] }, vip: { models: ['gpt'] } },
-  providers: {
-    ...Object.fromEntries(
-      Object.entries(kindOf).map(([name, kind]) => [
-        name,
-        { kind, base_url: provider.url, api_key: 'secret-of-the-operator', private_network: true, batches: true },
-      ]),
-    ),
-    ...cloudMembers(provider.url),
-  },
-  models: {
-    claude: { price, routes: [{ provider: 'anthropic', model: 'claude-upstream', cost }] },
-    gpt: { price, routes: [{ provider: 'openai', model: 'gpt-upstream', cost }] },
-    'gemini-pro': { price, routes: [{ provider: 'gemini', model: 'gemini-upstream', cost }] },
-    'claude-aws': { price, routes: [{ provider: 'bedrock', model: 'anthropic.claude-upstream', cost }] },
-    'nova-aws': { price, routes: [{ provider: 'bedrock', model: 'amazon.nova-upstream', cost }] },
-    'gemini-google': { price, routes: [{ provider: 'vertex', model: 'gemini-upstream', cost }] },
-    'claude-google': { price, routes: [{ provider: 'vertex', model: 'claude-upstream@1', cost }] },
-    ...models,
-  },
-});
-
-let turnpike: Turnpike;
-const quick = setBounds({ batchesPollMs: 20, batchItemPauseMs: 20, batchAgainMs: 20, bedrockBatchRequestsMin: 1 });
-beforeAll(async () => {
-  turnpike = await startTurnpike(documentOf());
-});
-afterAll(async () => {
-  await turnpike.stop();
-  quick[Symbol.dispose]();
-  await provider[Symbol.asyncDispose]();
-});
+const groups = { default: { models: ['*'] }, vip: { models: ['gpt'] } };
+const { provider, turnpike, documentOf, start, untilGiven, stop } = await openBatchWorld(startTurnpike, { groups });
+afterAll(stop);
 beforeEach(() => provider.reset());
 
-const MODELS = {
-  anthropic: 'claude',
-  openai: 'gpt',
-  gemini: 'gemini-pro',
-  bedrock: 'claude-aws',
-  vertex: 'gemini-google',
-};
-const DIALECTS = ['anthropic', 'openai', 'gemini', 'bedrock', 'vertex'] as const;
 /** The model as the batch, and not each of its requests, names it. */
 const MODEL_OF_BATCH = {
   bedrock: 'anthropic.claude-upstream',
   vertex: 'publishers/google/models/gemini-upstream',
 } as const;
-const requestOf = (custom_id: string, model = 'claude') => ({
-  custom_id,
-  params: { model, max_tokens: 64, messages: [{ role: 'user' as const, content: custom_id }] },
-});
-
-async function until<Value>(read: () => Value | Promise<Value>, is: (value: Value) => boolean): Promise<Value> {
-  for (;;) {
-    const value = await read();
-    if (is(value)) return value;
-    await Bun.sleep(10);
-  }
-}
-
-async function start(requests: Anthropic.Messages.BatchCreateParams.Request[], account: object = { credit: '10.00' }) {
-  const caller = await turnpike.makeKey(account);
-  const client = new Anthropic({ baseURL: turnpike.url, apiKey: caller.secret, maxRetries: 0 });
-  const { id } = await client.messages.batches.create({ requests });
-  const ended = () =>
-    until(
-      () => client.messages.batches.retrieve(id),
-      (batch) => batch.processing_status === 'ended',
-    );
-  const results = async () => Array.fromAsync(await client.messages.batches.results(id));
-  const wallet = async () => {
-    const { balance, held } = (await turnpike.admin('GET', `/accounts/${caller.account}`)) as Record<string, string>;
-    return { balance, held };
-  };
-  const records = async () =>
-    (await turnpike.admin('GET', `/usage?account=${caller.account}`))['data'] as Record<string, unknown>[];
-  const shown = () => turnpike.admin('GET', `/batches/${id}`);
-  return { caller, client, id, ended, results, wallet, records, shown };
-}
-
 const FAILED: BatchAnswer = { status: 500, body: { type: 'error', error: { type: 'api_error', message: 'Oh.' } } };
-const untilGiven = (count = 1) =>
-  until(
-    () => provider.batches,
-    (batches) => batches.length >= count,
-  );
-const balanceAfter = (requests: number) => String((10_000_000_000 - requests * COST) / 1_000_000_000);
 
 test.each(DIALECTS)('requests go to %s in one batch, and each is billed when its answer is there', async (dialect) => {
   const requests = ['a', 'b', 'c'].map((name) => requestOf(name, MODELS[dialect]));
@@ -268,7 +186,7 @@ test('a request that no money is reserved for goes to no batch of a provider, al
 });
 
 test('results that do not end are not read, and are asked for again', async () => {
-  using _bounds = setBounds({ batchStrayLinesMax: 10 });
+  using _bounds = setBounds({ batchStrayLinesMax: 10, batchPartTriesMax: 1_000 });
   const { client, id, ended, wallet } = await start(['a', 'b'].map((name) => requestOf(name)));
   const [batch] = await untilGiven();
   if (batch === undefined) throw new Error('there is no batch');
@@ -446,6 +364,9 @@ test.each(DIALECTS)(
 
 describe('at clouds', () => {
   const CLOUDS = ['bedrock', 'vertex'] as const;
+  const refuse = (type: string) => {
+    throw Response.json({ message: 'No.' }, { status: 400, headers: { 'x-amzn-errortype': type } });
+  };
 
   test('Converse at Bedrock and Claude at Vertex AI have batches, too', async () => {
     for (const [model, named, url] of [
@@ -489,7 +410,7 @@ describe('at clouds', () => {
   });
 
   test.each(CLOUDS)('a bucket of %s that refuses the requests has them sent one by one', async (dialect) => {
-    provider.store.isRefusing = true;
+    provider.store.refused = ['PUT', 'GET', 'LIST', 'DELETE'];
     const { ended, wallet } = await start([requestOf('one', MODELS[dialect])]);
     expect((await ended()).request_counts).toMatchObject({ succeeded: 1 });
     expect([provider.batches.length, provider.direct.length]).toEqual([0, 1]);
@@ -522,4 +443,39 @@ describe('at clouds', () => {
     expect(provider.direct).toEqual([]);
     expect([...provider.files.keys()]).toEqual(names.map((name) => `${bucket}/${name}`));
   });
+
+  test.each(CLOUDS)(
+    'the test of a provider writes, reads, lists and removes an object in the bucket of %s',
+    async (dialect) => {
+      const testNow = async () => {
+        // Bedrock is asked for a model that does not exist.
+        if (dialect === 'bedrock') provider.onDirect = () => refuse('ValidationException');
+        return await turnpike.admin('POST', `/providers/${dialect}/test`, {});
+      };
+      const able = 'It can write, read, list and remove objects in batch_bucket.';
+      const { ok, message } = await testNow();
+      expect([ok, String(message)]).toEqual([true, expect.stringContaining(able)]);
+      expect(String(message).includes('batch_role')).toBe(dialect === 'bedrock');
+      const folder = dialect === 'bedrock' ? 'aws-bucket/' : 'google-bucket/of/batches/';
+      expect(provider.removed).toEqual([
+        expect.stringMatching(new RegExp(`^${folder}turnpike-test-[0-9a-f-]+/requests.jsonl$`)),
+      ]);
+      for (const [method, what] of Object.entries({ PUT: 'write', GET: 'read', LIST: 'list', DELETE: 'remove' })) {
+        provider.reset();
+        provider.store.refused = [method];
+        const refused = await testNow();
+        const said = `But batch_bucket cannot be used: it cannot ${what} an object there (the bucket of its batches answered with status 403 AccessDenied).`;
+        expect(refused).toMatchObject({ ok: false, status: 403, message: expect.stringContaining(said) });
+        expect(provider.files.size).toBe(method === 'DELETE' ? 1 : 0);
+      }
+      provider.reset();
+      provider.store.movedTo = 'https://elsewhere.example/';
+      expect((await testNow())['message']).toContain('it may be in another region');
+      const document = documentOf();
+      Object.assign(document.providers[dialect], { batches: false });
+      await turnpike.admin('POST', '/apply', { document });
+      expect(await testNow()).toMatchObject({ ok: true });
+      await turnpike.admin('POST', '/apply', { document: documentOf() });
+    },
+  );
 });

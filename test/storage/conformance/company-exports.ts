@@ -120,7 +120,8 @@ async function addMonths(company: Company): Promise<void> {
     ...(await tagged(company, 'shared', { team: 'blue' })),
   });
   const ofTeamRed = await tagged(company, 'team', { team: 'red' });
-  const [ofTeam] = await send('team', 2, { model: 'big', cost: 777_777, ...ofTeamRed });
+  const ofUnits = { units: { counts: { images: 3 }, image: null }, unitCosts: { images: 500_001 } };
+  const [ofTeam] = await send('team', 2, { model: 'big', cost: 777_777, ...ofTeamRed, ...ofUnits });
   const [ofOwn] = await send('own', 3, { cost: 3 });
   await send('alone', 2);
   await refund(second, '0.000000007');

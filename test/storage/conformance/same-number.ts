@@ -130,10 +130,13 @@ const places: Record<string, (ask: Ask, question: Question, expectUnits: ExpectU
     const lists = ['models', 'keys', 'accounts'].map((name) => sumOf(rowsOf(answer[name] as Json)));
     return [figuresOf(answer['total'] as Json), ...lists];
   },
-  async timeline(ask, { query, step }) {
+  async timeline(ask, { query, step }, expectUnits) {
     const figures: Figures[] = [];
-    for (const one of new Set([step, 'day']))
-      figures.push(sumOf(rowsOf(await ask(`usage/timeline?step=${one}&${query}`))));
+    for (const one of new Set([step, 'day'])) {
+      const rows = rowsOf(await ask(`usage/timeline?step=${one}&${query}`));
+      expectUnits(rows);
+      figures.push(sumOf(rows));
+    }
     return figures;
   },
   async file(ask, { file, hasNoFile, refunded }, expectUnits) {
@@ -190,11 +193,18 @@ async function expectGroups(ask: Ask, { query }: Question, range: TimeRange, sco
     }
 }
 
-const marginFiguresOf = (row: Json): MarginFigures => {
+type MarginWithUnits = MarginFigures & { units: UnitFigures };
+
+const marginOfRecords = (records: readonly Json[]): MarginWithUnits => ({
+  ...marginOf(records),
+  units: unitsIn(records),
+});
+
+const marginFiguresOf = (row: Json): MarginWithUnits => {
   const nano = (name: string) => BigInt(parseUsd(String(row[name])) ?? Number.NaN);
   const [revenue, providerCost, unknown] = [nano('revenue'), nano('provider_cost'), nano('revenue_without_margin')];
   expect(nano('margin')).toBe(revenue - providerCost);
-  return { messages: Number(row['messages']), revenue, providerCost, unknown };
+  return { messages: Number(row['messages']), revenue, providerCost, unknown, units: unitsIn([row]) };
 };
 
 /** The margin of a range, of each group and of the period before is that of its records. */
@@ -207,11 +217,11 @@ async function expectMargins(ask: Ask, question: Question, range: TimeRange, sco
   for (const by of groupingsOf['margin'] ?? []) {
     const previous = compared === undefined ? '' : `&previous_since=${compared.since}&previous_until=${compared.until}`;
     const answer = await ask(`usage/margin?limit=1000&group_by=${by}&tag_name=${TAG}&${question.query}${previous}`);
-    expect({ by, ...marginFiguresOf(answer['total'] as Json) }).toEqual({ by, ...marginOf(now) });
+    expect({ by, ...marginFiguresOf(answer['total'] as Json) }).toEqual({ by, ...marginOfRecords(now) });
     if (earlier === null) continue;
-    expect({ by, ...marginFiguresOf(answer['previous'] as Json) }).toEqual({ by, ...marginOf(earlier) });
+    expect({ by, ...marginFiguresOf(answer['previous'] as Json) }).toEqual({ by, ...marginOfRecords(earlier) });
     for (const row of rowsOf(answer)) {
-      const ofGroup = (records: Json[]) => marginOf(records.filter((record) => groupOf(record, by) === row[by]));
+      const ofGroup = (records: Json[]) => marginOfRecords(records.filter((record) => groupOf(record, by) === row[by]));
       const shown = [marginFiguresOf(row), marginFiguresOf(row['previous'] as Json)];
       expect({ by, name: row[by], shown }).toEqual({ by, name: row[by], shown: [ofGroup(now), ofGroup(earlier)] });
     }
@@ -224,7 +234,7 @@ async function expectMargins(ask: Ask, question: Question, range: TimeRange, sco
 
 function questionOf(text: string, scope: Scope, refunded: bigint): Question {
   const range = rangeOf(text, NOW_MS);
-  const { account = null, key, model } = scope;
+  const { account = null, key, model, endpoint } = scope;
   const iso = (ms: number) => new Date(ms).toISOString();
   const until = range.untilMs === null ? {} : { until: iso(range.untilMs) };
   const isOfMonth = text === 'month' || text === 'last_month';
@@ -232,7 +242,7 @@ function questionOf(text: string, scope: Scope, refunded: bigint): Question {
     query: new URLSearchParams({ ...rangeQuery(range), ...scope }).toString(),
     file: new URLSearchParams({ since: iso(range.sinceMs), ...until, ...scope }).toString(),
     account,
-    hasNoFile: key !== undefined || model !== undefined,
+    hasNoFile: key !== undefined || model !== undefined || endpoint !== undefined,
     month: isOfMonth ? iso(range.sinceMs).slice(0, 7) : null,
     step: range.step,
     refunded,
@@ -260,8 +270,10 @@ export function sameNumberConformance(open: OpenStores): void {
     const records = await readAll(ask);
     const texts = [...Object.keys(rangeLabels), ...customRanges(filled.edges, RANGES_MAX)];
     const { north, poor } = filled.accounts;
+    const scopes: Scope[] = [{}, { account: north }, { account: poor }, { key: filled.key }, { model: 'small' }];
+    scopes.push({ endpoint: 'images' }, { endpoint: 'messages', account: north });
     for (const text of texts)
-      for (const scope of [{}, { account: north }, { account: poor }, { key: filled.key }, { model: 'small' }]) {
+      for (const scope of scopes) {
         const ofRange = records.filter(isAsked(rangeOf(text, NOW_MS), scope, NOW_MS));
         const right = sumOf(ofRange);
         const refunds = ofRange.filter((record) => filled.refunded.includes(String(record['request_id'])));

@@ -60,6 +60,7 @@ export async function useAll(bench: Workbench, seed: number): Promise<Used> {
       cacheWrite1hTokens: 4,
       providerCost: oneOf([null, 7, 11]),
       firstTokenMs: oneOf([null, at + 0.5]),
+      ...(at % 4 === 1 && { endpoint: 'images' }),
     });
     if (random() < 0.6) bench.clock.advance(Math.floor(random() * 4_000_000));
   }
@@ -142,6 +143,8 @@ function timelineTests(open: OpenStores): void {
       { madeBy: 'tok_b', key },
       { model: 'sandbox-echo' },
       { model: 'no such model' },
+      { endpoint: 'images' },
+      { endpoint: 'messages', account },
     ];
     const makers = new Map(keys.map((one, at) => [one, at % 3 === 1 ? 'tok_b' : 'tok_a']));
     for (const scope of scopes)
@@ -151,6 +154,7 @@ function timelineTests(open: OpenStores): void {
           .filter((one) => question.account === null || one.account === question.account)
           .filter((one) => question.key === null || one.key === question.key)
           .filter((one) => question.model === null || one.model === question.model)
+          .filter((one) => (question.endpoint ?? null) === null || (one.endpoint ?? 'messages') === question.endpoint)
           .filter((one) => question.madeBy === null || makers.get(one.key) === question.madeBy);
         const timeline = await bench.stores.usage.readTimeline(question);
         expect([scope, timeline]).toEqual([

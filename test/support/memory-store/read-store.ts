@@ -43,6 +43,7 @@ import {
   gatherTotals,
   type MonthStore,
   SummarySum,
+  type TimelineQuestion,
   type TopQuestion,
   type UsagePage,
   type UsageStore,
@@ -60,6 +61,7 @@ import {
 import type { ReportReads, ShortReads } from '../../../src/storage/stores.ts';
 import { openHoldOf } from '../../../src/storage/tables.ts';
 import type { ViewReads } from '../../../src/storage/view-rows.ts';
+import type { Serves } from '../../../src/wire/wire.ts';
 import { partOfTotals, partOfUnits } from '../part-of-totals.ts';
 import { agentReads } from './agents.ts';
 import { batchReads } from './batches.ts';
@@ -506,10 +508,12 @@ function totalsOver(
     ];
   };
   const inRange = (question: Totals): UsageTotal[] => {
-    const { days, edges } = divideRange(question);
-    const { tag = null, tagName = null } = question;
+    const { tag = null, tagName = null, endpoint = null, sinceMs, untilMs } = question;
+    const all = { days: null, edges: [{ sinceMs: sinceMs ?? 0, untilMs: untilMs ?? Infinity }] };
+    const { days, edges } = endpoint === null ? divideRange(question) : all;
     const ofRecords = stored()
       .filter((record) => isAsked(record, question) && isOfModelAndGroup(record, question))
+      .filter((record) => isOfEndpoint(record, endpoint))
       .filter(({ tags }) => tag === null || tags[tag.name] === tag.value)
       .filter(({ atMs }) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs))
       .map((record) => ({
@@ -571,9 +575,7 @@ function recordReads(tables: MemoryTables): UsageStore {
       return sum.result({ countedSinceMs: 0, firstDayMs }, bounds.summaryBucketsMax);
     },
     async readTimeline(question) {
-      const isOfQuestion = (of: { account: number; key: number; model: string }) =>
-        isAsked(of, question) && (question.model === null || of.model === question.model);
-      return sumTimeline(tables, question, isOfQuestion);
+      return sumTimeline(tables, question, (of) => isAsked(of, question) && isOfModelAndEndpoint(of, question));
     },
     listCharged: async (page) => listCharged(tables, stored(), page),
     totalUsage: (question) => gatherTotals([askedTotals(question)], question),
@@ -591,6 +593,18 @@ function recordReads(tables: MemoryTables): UsageStore {
       return stored().find((record) => record.requestId === requestId) ?? null;
     },
   };
+}
+
+/** Records of messages have no endpoint. */
+function isOfEndpoint(of: { endpoint?: Serves }, endpoint: Serves | null = null): boolean {
+  return endpoint === null || (of.endpoint ?? 'messages') === endpoint;
+}
+
+function isOfModelAndEndpoint(
+  of: { model: string; endpoint?: Serves },
+  { model, endpoint }: TimelineQuestion,
+): boolean {
+  return (model === null || of.model === model) && isOfEndpoint(of, endpoint);
 }
 
 function isOfModelAndGroup(of: Pick<DailyTotal, 'model' | 'group'>, { model, group = null }: Totals): boolean {

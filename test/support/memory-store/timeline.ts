@@ -12,11 +12,11 @@ import {
   type UsageTimeline,
   type UsageTotal,
 } from '../../../src/reports/reports.ts';
-import { unitEntries } from '../../../src/wire/wire.ts';
-import { partOfTotals } from '../part-of-totals.ts';
+import { type Serves, unitEntries } from '../../../src/wire/wire.ts';
+import { partOfTotals, partOfUnits } from '../part-of-totals.ts';
 import type { MemoryTables } from './tables.ts';
 
-type Of = { account: number; key: number; model: string };
+type Of = { account: number; key: number; model: string; endpoint?: Serves };
 
 /** As the stores that last have it, of what is asked for. */
 export function sumTimeline(
@@ -31,12 +31,16 @@ export function sumTimeline(
     .map(({ record }) => record)
     .filter(({ atMs }) => atMs >= firstMs && atMs <= lastMs)
     .filter(isAsked);
+  const isOfRecords = question.endpoint != null;
   const { edges } = divideRange({ sinceMs: firstMs, untilMs: lastMs });
-  const isInEdge = (atMs: number) => edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs);
+  const isInEdge = (atMs: number) =>
+    isOfRecords || edges.some(({ sinceMs, untilMs }) => atMs >= sinceMs && atMs <= untilMs);
   if (question.step === 'day') {
-    for (const total of [...tables.totals.values()].filter(isAsked))
-      if (total.dayMs >= firstMs && total.dayMs + DAY_MS - 1 <= lastMs)
-        sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
+    const isWhole = ({ dayMs }: { dayMs: number }) => !isOfRecords && dayMs >= firstMs && dayMs + DAY_MS - 1 <= lastMs;
+    for (const total of [...tables.totals.values()].filter(isAsked).filter(isWhole))
+      sum.add(timelinePart(total.dayMs, { total: partOfTotals(total) }));
+    for (const total of [...tables.unitTotals.values()].filter(isAsked).filter(isWhole))
+      sum.add(timelinePart(total.dayMs, { total: partOfUnits(total) }));
     sum.failuresFrom(retainedSinceMs);
   } else sum.countFrom(retainedSinceMs);
   for (const record of records) {

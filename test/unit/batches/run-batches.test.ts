@@ -5,16 +5,19 @@ import {
   type Batch,
   type BatchForm,
   BatchRunner,
+  type BatchStore,
   makeBatch,
   type NewBatch,
   type RunnerParts,
   type SentItem,
 } from '../../../src/batches/batches.ts';
+import { bounds } from '../../../src/config/config.ts';
 import { TurnpikeError } from '../../../src/errors.ts';
 import { Files, formatFileId } from '../../../src/files/files.ts';
+import { ProviderFault } from '../../../src/providers/providers.ts';
 import { openVault } from '../../../src/secrets/secrets.ts';
 import { type BatchParts, startBatches } from '../../../src/server/batches.ts';
-import { NO_LIMITS, type OpenStores, openWorkbench } from '../../money/ledger/workbench.ts';
+import { NO_LIMITS, type OpenStores, openWorkbench, type Workbench } from '../../money/ledger/workbench.ts';
 import { memoryFiles } from '../../support/memory-files.ts';
 import { memoryStores, sumMemory } from '../../support/memory-store/memory-store.ts';
 import { setBounds } from '../../support/set-bounds.ts';
@@ -70,13 +73,12 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
   );
   const failures: unknown[] = [];
   const ended = Promise.withResolvers<Batch>();
-  const run = () =>
+  const run = (more: Partial<RunnerParts> = {}) =>
     new BatchRunner({
       store: batches,
       files,
       spool: memory.spool,
       nowMs,
-      requestBytesMax,
       send,
       costOf: async () => 0,
       findAnswer: async (_, __, requestId) => ({ ...answered, requestId }),
@@ -88,6 +90,7 @@ async function openBatch(form: BatchForm, customIds: readonly string[], send: Ru
       onFailure: (_, failure) => {
         failures.push(failure);
       },
+      ...more,
     });
   const linesOf = async (id: number | null) => {
     const file = id === null ? null : await files.findOwn(id);
@@ -212,6 +215,78 @@ test('a failed attempt that may be billed has its error as the result when the b
   expect((await linesOf(outputFileId)).map(({ custom_id, result }) => [custom_id, result?.type])).toEqual([
     ['cut', 'errored'],
   ]);
+  expect(await held()).toBe(0);
+});
+
+function answerTo({ id }: Batch, position: number) {
+  return { id: `turnpike-${id}-${position}`, answer: { status: 200, body: '{}' } };
+}
+
+/** A provider has both requests. */
+async function addPart({ clock }: Workbench, { id, inputFileId: requestsFileId }: Batch, batches: BatchStore) {
+  const target = { provider: 'p', upstreamModel: 'm', credential: null, url: 'https://p', betas: null };
+  const times = { createdAtMs: clock.nowMs(), requestsFileId };
+  await batches.addPart(id, { part: 0, status: 'running', ...target, ...times, ref: 'r', places: '0-1', requests: 2 });
+}
+
+/** A provider whose batch has ended with these results. */
+function placeWith(results: () => AsyncGenerator<unknown>, discard = async () => {}): RunnerParts['placeOf'] {
+  const batches = { isEnded: async () => true, results, remove: async () => {}, discard };
+  return () => ({ batches, endpoint: {} }) as unknown as ReturnType<RunnerParts['placeOf']>;
+}
+
+test('results that break off are taken as far as they arrive, and given up two hours after the end', async () => {
+  using _bounds = setBounds({ batchItemPauseMs: 1, batchesPollMs: 5 });
+  const sent: unknown[] = [];
+  const send: RunnerParts['send'] = async (_, __, claim, done) => {
+    sent.push([claim.at(-1), done !== null]);
+    return answered;
+  };
+  const { bench, batch, batches, run, ended, held } = await openBatch('messages', ['a', 'b'], send);
+  await using _bench = bench;
+  await addPart(bench, batch, batches);
+  let reads = 0;
+  const told: unknown[] = [];
+  const runner = run({
+    placeOf: placeWith(async function* () {
+      if (++reads === 3) bench.clock.advance(bounds.batchGraceMs);
+      yield answerTo(batch, 1);
+      throw new ProviderFault('failed', 'the results of the batch broke off');
+    }),
+    onPartFailure: (_, __, failure) => told.push(failure),
+  });
+  expect((await ended).counts).toMatchObject({ succeeded: 2 });
+  await runner.stop();
+  expect(sent).toEqual([
+    ['1', true],
+    ['0', false],
+  ]);
+  expect([reads, String(told)]).toEqual([3, expect.stringContaining('broke off')]);
+  expect(await held()).toBe(0);
+});
+
+test('an answer of a provider whose reserve is lost becomes the error of its account, and is reported once', async () => {
+  using _bounds = setBounds({ batchItemPauseMs: 1, batchesPollMs: 5 });
+  const failure = new TurnpikeError('insufficient_user_quota', 'The balance is exhausted.');
+  const sends: unknown[] = [];
+  const send: RunnerParts['send'] = async (_, __, claim, done) => {
+    sends.push(done);
+    return { requestId: claim, status: 403, body: '{"type":"error"}', failure };
+  };
+  const { bench, batch, batches, run, ended, failures, linesOf, held } = await openBatch('messages', ['a', 'b'], send);
+  await using _bench = bench;
+  await addPart(bench, batch, batches);
+  const runner = run({
+    placeOf: placeWith(async function* () {
+      for (const at of [0, 1]) yield answerTo(batch, at);
+    }),
+  });
+  const { counts, outputFileId } = await ended;
+  await runner.stop();
+  expect(counts).toEqual({ succeeded: 0, errored: 2, canceled: 0, expired: 0 });
+  expect((await linesOf(outputFileId)).map(({ result }) => result?.type)).toEqual(['errored', 'errored']);
+  expect(sends).toHaveLength(2 * bounds.batchPartTriesMax);
+  expect(failures).toEqual([failure]);
   expect(await held()).toBe(0);
 });
 

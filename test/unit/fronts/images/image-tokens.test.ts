@@ -16,18 +16,19 @@ test.each([
   // Any size, and any quality.
   [null, 'low', 659],
   [null, null, 23_719],
+  // An edge, of models that know no quality.
+  ['1K', 'low', 6_240],
+  ['2K', 'low', 23_719],
+  ['4K', null, 23_719],
   ['3840x2160', 'auto', 13_342],
   ['1024x1024', 'hd', 7_024],
 ])('%p %p has at most %d', (size, quality, tokens) => {
   expect(imageTokensMost({ size, quality })).toBe(tokens);
 });
 
-test.each(['99999x99999', '3840x3840', '3856x16', '0x1024', '1K', 'x', '1024x1024x2'])(
-  '%s has no known most',
-  (size) => {
-    expect(imageTokensMost({ size, quality: 'low' })).toBeNull();
-  },
-);
+test.each(['99999x99999', '3840x3840', '3856x16', '0x1024', 'x', '1024x1024x2'])('%s has no known most', (size) => {
+  expect(imageTokensMost({ size, quality: 'low' })).toBeNull();
+});
 
 test('no size that is made has more tokens than the model may choose', () => {
   const most = imageTokensMost({ size: null, quality: 'high' }) as number;

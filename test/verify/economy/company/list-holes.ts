@@ -215,12 +215,6 @@ const ofProviderBatches = [
         'found = place && null;',
       ],
       [
-        'provider-batches-lost',
-        'a batch that is over is looked for at its provider when the answer to its creation was lost',
-        'if (!isRefused && tries <= bounds.batchPartTriesMax) {',
-        'if (!isRefused && tries <= bounds.batchPartTriesMax && !this.#context.isOver()) {',
-      ],
-      [
         'provider-results-of-others',
         'results are taken by the ids of their own batch alone',
         'return id.startsWith(start) ? parseWholeNumber(id.slice(start.length)) : null;',
@@ -229,8 +223,8 @@ const ofProviderBatches = [
       [
         'provider-results-twice',
         'the first result of a request counts',
-        'if (!places.delete(position)) continue; // the first one counts',
-        'places.delete(position);',
+        'if (!left.has(position) || taken.has(position)) continue; // the first one counts',
+        'if (!left.has(position)) continue;',
       ],
     ],
     'company',
