@@ -58,7 +58,7 @@ export function judgeBulk(objects: Objects, world: CompanyWorld): string | null 
   return null;
 }
 
-function itemsOf(objects: Objects, { tables, bulk }: CompanyWorld): Map<string, Item> {
+function itemsOf(objects: Objects, { tables, bulk, claims }: CompanyWorld): Map<string, Item> {
   const items = new Map<string, Item>();
   const places = new Map(objects.wishes.map((wish, at) => [wish, at]));
   const sizes = Map.groupBy(bulk.batches, ({ dialect, requests }) => `${dialect} ${requests.length}`);
@@ -79,6 +79,9 @@ function itemsOf(objects: Objects, { tables, bulk }: CompanyWorld): Map<string, 
     const wish = objects.wishes[done.place]?.bulk;
     if (done.id !== null && wish) find(done.id, wish).batched.push(done);
   }
+  const made = new Set(objects.batches.map(({ id }) => id?.replace(/^batch_/, 'msgbatch_')));
+  // Another batch of a file, whose requests are known by their providers alone.
+  const hasReused = [...claims.values()].some((claim) => !made.has(idOf(claim)?.batch ?? [...made][0]));
   const used = new Map<number, Item[]>();
   for (const [requestId, { wish, claim }] of objects.asked) {
     const at = idOf(claim);
@@ -95,7 +98,7 @@ function itemsOf(objects: Objects, { tables, bulk }: CompanyWorld): Map<string, 
     const of = done.id === null ? (used.get(done.place) ?? []) : [];
     for (const item of of) {
       item.alone.push(done);
-      item.isUnsure ||= of.length > 1;
+      item.isUnsure ||= of.length > 1 || hasReused;
     }
   }
   return items;
