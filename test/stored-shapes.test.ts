@@ -102,6 +102,7 @@ const released: Readonly<Record<number, string>> = {
   37: '07144595b57d35f4',
   38: '7cbb465c2a9d4da1',
   39: 'e2c470e82b1bec2f',
+  40: 'cfd8226e39c7936c',
 };
 
 test('a migration never changes', () => {

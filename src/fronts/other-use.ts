@@ -4,6 +4,7 @@
 import type { JsonObject, MeasuredForm, Protocol, SentFile, Unbounded, Units } from '../wire/wire.ts';
 import type { AnswerTranslator, FormKind, Front } from './front.ts';
 import { openAiError } from './openai-error.ts';
+import { extraMember } from './request-fields.ts';
 
 interface OtherUse {
   protocol: Protocol;
@@ -49,17 +50,29 @@ export function frontOfUse({
     weigh: () => {},
     translate(body, { operation }) {
       const form = operation.asks === 'message' ? (operation.form ?? null) : null;
-      return { ...convert(body, form), native: null, answer: UNTRANSLATED };
+      const { message, ...converted } = convert(body, form);
+      return {
+        ...converted,
+        message: { ...message, ...extraMember(body, fields) },
+        native: null,
+        answer: UNTRANSLATED,
+      };
     },
     ...(convertForm !== undefined && {
       translateForm(form: MeasuredForm, kind: FormKind) {
-        const { contentType, ...converted } = convertForm(form, kind);
+        const { contentType, message, ...converted } = convertForm(form, kind);
         const answer = contentType === undefined ? UNTRANSLATED : { ...UNTRANSLATED, contentType };
-        return { ...converted, answer };
+        return { ...converted, message: { ...message, ...extraMember(unreadFields(form, fields), fields) }, answer };
       },
     }),
     errorBody: (error) => JSON.stringify({ error: openAiError(error, fields) }),
   };
+}
+
+/** Fields that have no part of a name that is read, such as "chunking_strategy[type]" has. */
+function unreadFields({ fields: given }: MeasuredForm, fields: ReadonlySet<string>): JsonObject {
+  const unread = given.filter(({ name }) => !fields.has(name.replace(/\[.*$/, '')));
+  return Object.fromEntries(unread.map(({ name, value }) => [name, value]));
 }
 
 /** Whole answers come in the format of their clients. */

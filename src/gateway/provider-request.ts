@@ -116,7 +116,8 @@ export function sortExtraFields(
 ): ExtraFields {
   const { request } = attempt;
   const sorted: ExtraFields = { passed: {}, leftOut: [] };
-  if (getsAll(request, kind) || servesOf(request.protocol) !== 'messages') return sorted;
+  if (getsAll(request, kind)) return sorted;
+  if (servesOf(request.protocol) !== 'messages') return sortNamed(request, passthrough);
   const ignored = new Set(
     provider.ignores?.(attempt) ?? UNKNOWN.filter((name) => (request.body[name] ?? null) !== null),
   );
@@ -134,8 +135,22 @@ export function sortExtraFields(
   for (const name of said) ignored.delete(name); // in the client's own words instead
   sorted.passed = Object.fromEntries(passed);
   const names = [...new Set([...leftOut, ...ignored])].filter((name) => !Object.hasOwn(sorted.passed, name));
-  sorted.leftOut = names.slice(0, bounds.leftOutFieldsMax).map((name) => name.slice(0, bounds.leftOutCharactersMax));
+  sorted.leftOut = cutNames(names);
   return sorted;
+}
+
+/** Only named fields of other uses are passed on: such a field may change what an image or a sound costs. */
+function sortNamed(request: MessageRequest, passthrough: Passthrough | null): ExtraFields {
+  const leftOut: string[] = [];
+  const passed: [string, JsonValue][] = [];
+  for (const [name, value] of Object.entries(objectOf(exactBody(request)[EXTRA_MEMBER])))
+    if (passthrough?.names.has(name) === true) passed.push([name, cleanPassed(name, value, leftOut)]);
+    else leftOut.push(name);
+  return { passed: Object.fromEntries(passed), leftOut: cutNames(leftOut) };
+}
+
+function cutNames(names: readonly string[]): string[] {
+  return names.slice(0, bounds.leftOutFieldsMax).map((name) => name.slice(0, bounds.leftOutCharactersMax));
 }
 
 /** Clients write out unset fields. */

@@ -133,8 +133,8 @@ interface Earlier {
 }
 
 /**
- * The request with the provider's own ids, for the targets that have all of these answers; without such a target, or for an answer that has
- * expired, with the transcripts that the client sent. The same request without earlier answers. Rejects with invalid_request by the path of
+ * The request with the provider's own ids, for the targets that have all of these answers; without such a target, for an answer that has
+ * expired, or where sound has no price, with the transcripts that the client sent. The same request without earlier answers. Rejects with invalid_request by the path of
  * an id.
  */
 export async function openSpoken(
@@ -150,13 +150,15 @@ export async function openSpoken(
   const message = parseExactly(request.text) as JsonObject;
   const earlier = openAll(vault, caller, message, clock.nowMs() / 1_000);
   const isUsable = earlier.every(({ isExpired }) => !isExpired);
+  const asSound = { ...features, sound: features.spoken };
+  const hasTexts = earlier.every(({ block }) => textFor(block) !== '');
   const targets = listTargets(catalog, offer, caller.account.id);
   const found = targets.find((target) => isUsable && earlier.every(({ sealed }) => keeps(target, sealed)));
-  if (found === undefined) {
+  if (found === undefined || (hasTexts && !sells(offer, asSound))) {
     for (const { block, path, isExpired } of earlier) useTranscript(block, path, isExpired);
     return await remakeRequest(request, message, null);
   }
-  checkFeatures(offer, { ...features, sound: features.spoken });
+  checkFeatures(offer, asSound);
   for (const { block, sealed } of earlier) {
     block['id'] = sealed.id;
     delete block['transcript'];
@@ -196,9 +198,23 @@ function open(vault: Pick<Vault, 'open'>, id: string): Sealed | null {
   }
 }
 
+/** Whether the model has a price for the sound. */
+function sells(offer: Offer, features: RequestFeatures): boolean {
+  try {
+    checkFeatures(offer, features);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function textFor(block: JsonObject): string {
+  return textOf(block['text']) || textOf(block['transcript']);
+}
+
 /** Puts the transcript in the place of an answer. */
 function useTranscript(block: JsonObject, path: string, isExpired: boolean): void {
-  const text = textOf(block['text']) || textOf(block['transcript']);
+  const text = textFor(block);
   if (text === '')
     throw wrongField(
       path,

@@ -49,6 +49,7 @@ export async function requestEmbeddings(api: Api, attempt: Attempt, url: string)
     ...((isBase64 || inputs.length > FLOATS_INPUTS_MAX) && { encoding_format: 'base64' }),
     ...(dimensions !== null && { dimensions }),
     ...(user !== null && { user }),
+    ...attempt.extra,
   };
   const response = await post(api, attempt, url, JSON.stringify(body), 'application/json');
   const { value, text, upstreamRequestId, converted } = await readVectors(response, attempt.signal, {

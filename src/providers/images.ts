@@ -53,7 +53,8 @@ export async function requestImages(api: Api, attempt: Attempt, urlOf: (path: st
   const user = hashUserId(attempt.request.body);
   const isOfGoogle = formOf(attempt) !== null && typeof fields['size'] === 'string';
   const size = isOfGoogle ? { size: sizeInPixels(attempt, textOf(fields['size'])) } : {};
-  const body: JsonObject = { model: attempt.upstreamModel, prompt, ...fields, ...size, ...(user !== null && { user }) };
+  const about = { model: attempt.upstreamModel, prompt, ...fields, ...size };
+  const body: JsonObject = { ...about, ...(user !== null && { user }), ...attempt.extra };
   const accept = isStream ? EVENT_STREAM : 'application/json';
   const response =
     form === undefined
@@ -103,7 +104,8 @@ const SHORT_PIXELS = 1_024;
 const LONG_PIXELS = 1_536;
 
 function asFields(body: JsonObject): FormField[] {
-  return Object.entries(body).map(([name, value]) => ({ name, value: String(value) }));
+  const textFor = (value: JsonValue) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return Object.entries(body).map(([name, value]) => ({ name, value: textFor(value) }));
 }
 
 /** One image of an answer in OpenAI's form, in base64, or as a URL if the client asked for one. */

@@ -23,7 +23,7 @@ export function readModerationInput({ request }: Pick<Attempt, 'request'>): Json
 /** Throws ProviderFault. */
 export async function requestModeration(api: Api, attempt: Attempt, url: string): Promise<WholeReply> {
   const input = readModerationInput(attempt);
-  const body = JSON.stringify({ model: attempt.upstreamModel, input });
+  const body = JSON.stringify({ model: attempt.upstreamModel, input, ...attempt.extra });
   const response = await post(api, attempt, url, body, 'application/json');
   const { value, text, upstreamRequestId } = await readObject(response, attempt.signal);
   const isOfTexts = Array.isArray(input) && input.every((one) => typeof one === 'string');

@@ -62,6 +62,7 @@ async function send(api: Api, attempt: Attempt, url: string, asked: RerankReques
     documents,
     ...top,
     ...(isCohere && tokensPerDocument !== null && { max_tokens_per_doc: tokensPerDocument }),
+    ...attempt.extra,
   };
   try {
     return await post(api, attempt, url, JSON.stringify(body), accept);

@@ -54,7 +54,7 @@ export async function requestSpeech(api: Api, attempt: Attempt, url: string): Pr
 /** Only events report tokens, so they are requested where the bill needs them; servers without events refuse the field. */
 async function send(api: Api, attempt: Attempt, url: string): Promise<Response> {
   const { input, isEvents, fields } = readSpeechRequest(attempt);
-  const body = { model: attempt.upstreamModel, input, ...fields };
+  const body = { model: attempt.upstreamModel, input, ...fields, ...attempt.extra };
   const needsTokens = attempt.request.units?.counts.output_audio_tokens !== undefined;
   if (!needsTokens || isEvents) return await post(api, attempt, url, JSON.stringify(body), ANY);
   try {

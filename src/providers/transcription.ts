@@ -61,11 +61,12 @@ const SENT =
   /^(?:chunking_strategy|include|keywords|known_speaker_(?:names|references)|languages?|prompt|response_format|stream|temperature|timestamp_granularities)(?:\[|$)/;
 
 /** Only JSON says what it costs, and it has the text. */
-function sentFields(fields: readonly FormField[], { upstreamModel }: Attempt): FormField[] {
+function sentFields(fields: readonly FormField[], { upstreamModel, extra = {} }: Attempt): FormField[] {
   const sent = fields
     .filter(({ name, value }) => SENT.test(name) && value !== '')
     .map((field) => (field.name === 'response_format' && field.value === 'text' ? { ...field, value: 'json' } : field));
-  return [{ name: 'model', value: upstreamModel }, ...sent];
+  const named = Object.entries(extra).map(([name, value]) => ({ name, value: textOf(value) }));
+  return [{ name: 'model', value: upstreamModel }, ...sent, ...named];
 }
 
 /** Formats with times, which are no JSON. */

@@ -33,7 +33,10 @@ const ENDPOINTS: readonly string[] = [
   '/v1/images/edits',
 ];
 const MESSAGES_ENDPOINT = '/v1/messages';
-const PAGE = { messages: { most: 1_000, usual: 20 }, openai: { most: 100, usual: 20 } };
+const PAGE = {
+  messages: { most: 1_000, usual: 20, after: 'after_id' },
+  openai: { most: 100, usual: 20, after: 'after' },
+};
 
 type Context = Parameters<Parameters<BatchEndpoints['answerCaller']>[1]>[2];
 
@@ -94,7 +97,7 @@ export function postMessageBatch(exchange: Exchange): Promise<EncodedReply> {
 
 export function listMessageBatches(exchange: Exchange): Promise<EncodedReply> {
   return answer(exchange, async (endpoints, caller) => {
-    const query = new URLSearchParams(exchange.query);
+    const query = exchange.parameters();
     const [after, before] = [query.get('after_id'), query.get('before_id')];
     if (after !== null && before !== null) throw wrong('before_id', 'cannot be combined with after_id');
     const { batches, hasMore } = await listPage(endpoints, caller, 'messages', query.get('limit'), after, before);
@@ -198,7 +201,7 @@ export function postBatch(exchange: Exchange): Promise<EncodedReply> {
 
 export function listBatches(exchange: Exchange): Promise<EncodedReply> {
   return answer(exchange, async (endpoints, caller) => {
-    const query = new URLSearchParams(exchange.query);
+    const query = exchange.parameters();
     const limit = query.get('limit');
     const { batches, hasMore } = await listPage(endpoints, caller, 'openai', limit, query.get('after'), null);
     const data = await Promise.all(batches.map((batch) => showBatch(endpoints, batch)));
@@ -348,7 +351,7 @@ async function listPage(
   const limit = readLimit(limitText, PAGE[form]);
   const cursor = before ?? after;
   const place = cursor === null ? null : await findBatch(endpoints, caller, form, cursor).catch(() => null);
-  if (cursor !== null && place === null) throw wrong(before === null ? 'after' : 'before_id', 'No such batch');
+  if (cursor !== null && place === null) throw wrong(before === null ? PAGE[form].after : 'before_id', 'No such batch');
   const order = before === null ? 'desc' : 'asc';
   const page = await endpoints.store.listBatches({ keyId: caller.key.id, form, order, after: place, limit: limit + 1 });
   const shown = page.slice(0, limit);

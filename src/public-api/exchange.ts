@@ -72,6 +72,11 @@ export class Exchange {
     return queryOf(this.request.url);
   }
 
+  /** The parameters of the query. Those without a value say nothing: some clients write them out. */
+  parameters(): URLSearchParams {
+    return new URLSearchParams([...new URLSearchParams(this.query)].filter(([, value]) => value !== ''));
+  }
+
   get vendorPrefix(): string {
     return this.#clientRequest?.vendorPrefix ?? VENDOR_PREFIX;
   }

@@ -27,6 +27,8 @@ const BATCH_FILE_LIFE_MS = 30 * DAY_MS;
 /** How the clients of a protocol write and ask. */
 interface FileForm {
   limits: { most: number; usual: number };
+  /** The parameter with the file before a page. */
+  after: string;
   show(file: StoredFile): object;
   showPage(files: readonly StoredFile[], hasMore: boolean): object;
   showDeleted(id: number): object;
@@ -48,6 +50,7 @@ interface PageQuestion {
 
 const anthropic: FileForm = {
   limits: { most: 1_000, usual: 20 },
+  after: 'after_id',
   show: ({ id, createdAtMs, dueAtMs, bytes, name, mediaType }) => ({
     type: 'file',
     id: formatFileId(id),
@@ -80,6 +83,7 @@ const anthropic: FileForm = {
 
 const openai: FileForm = {
   limits: { most: 10_000, usual: 10_000 },
+  after: 'after',
   show: ({ id, createdAtMs, dueAtMs, bytes, name, purpose }) => ({
     object: 'file',
     id: formatOpenAiFileId(id),
@@ -136,7 +140,7 @@ export function postFile(exchange: Exchange): Promise<EncodedReply> {
 export function listFiles(exchange: Exchange): Promise<EncodedReply> {
   return answer(exchange, async ({ files }, caller, form) => {
     const reader = readerOf(exchange, caller);
-    const query = new URLSearchParams(exchange.query);
+    const query = exchange.parameters();
     const { order, after, before, ids, purpose } = form.readPage(query);
     const find = (id: string) => files.find(id, reader).catch(orNull);
     if (ids !== null) {
@@ -151,7 +155,7 @@ export function listFiles(exchange: Exchange): Promise<EncodedReply> {
     const limit = readLimit(query.get('limit'), form.limits);
     const cursor = before ?? after;
     const place = cursor === null ? null : await find(cursor);
-    if (cursor !== null && place === null) throw wrong(before === null ? 'after' : 'before_id', 'No such file');
+    if (cursor !== null && place === null) throw wrong(before === null ? form.after : 'before_id', 'No such file');
     // A page that ends before a file is read from there.
     const direction = before === null ? order : 'asc';
     const page = await files.list({ ...reader, purpose, order: direction, after: place, limit: limit + 1 });

@@ -6,7 +6,13 @@ import { DAY_MS } from '../base/clock.ts';
 import { earliestRequestId, formatId } from '../base/ids.ts';
 import { NO_TAG_SET, OTHER_VALUE } from '../base/tag-set-numbers.ts';
 import { type LedgerSums, retainedSinceNames } from '../ledger/ledger.ts';
-import { coarserTotals, spanTotals, type TotalsTable, tagValueTotals } from './rolled-totals.ts';
+import {
+  type RolledTotals,
+  type TotalsTable,
+  tagValueTotals,
+  totalsOfMessages,
+  totalsOfUnits,
+} from './rolled-totals.ts';
 import type { SqlReader } from './sql-reader.ts';
 import { HOLDS, type Statements } from './store-survey.ts';
 import { type HoldsTable, readHold } from './stored-hold.ts';
@@ -357,7 +363,9 @@ function unequalUnitsText({ json, unitsOf }: SumSyntax): string {
   LIMIT ${FAULTS_MAX}`;
 }
 
-const SUMMED = TOTAL_SUMS.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ');
+const UNIT_SUMS = ['quantity', 'cost'];
+const summed = (sums: readonly string[]) => sums.map((sum) => `SUM(${sum}) AS ${sum}`).join(', ');
+const SUMMED = summed(TOTAL_SUMS);
 
 /** The days of which rows of a table are not the sums. */
 const unequal = (
@@ -369,23 +377,31 @@ const unequal = (
 const ROLLED = 'day_ms IN (SELECT day_ms FROM rolled_days)';
 
 /** The sums of daily totals of days that are rolled up, against a table of coarser ones. */
-const unequalRolled = ({ name, columns }: TotalsTable) => {
-  const group = columns.join(', ');
-  return unequal(
-    `SELECT ${group}, ${SUMMED} FROM daily_totals WHERE ${ROLLED} GROUP BY ${group}`,
-    `SELECT ${group}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE ${ROLLED}`,
-  );
-};
+const unequalRolled =
+  ({ daily }: RolledTotals, sums: readonly string[]) =>
+  ({ name, columns }: TotalsTable) => {
+    const group = columns.join(', ');
+    return unequal(
+      `SELECT ${group}, ${summed(sums)} FROM ${daily.name} WHERE ${ROLLED} GROUP BY ${group}`,
+      `SELECT ${group}, ${sums.join(', ')} FROM ${name} WHERE ${ROLLED}`,
+    );
+  };
 /** The sums of the days of spans that are rolled up, against their totals. */
-const unequalSpans = ({ name, columns, days }: (typeof spanTotals)[number]) => {
-  const group = columns.filter((column) => column !== 'day_ms').join(', ');
-  const start = `day_ms - day_ms % ${days * DAY_MS}`;
-  const ofSpans = `(SELECT s.day_ms FROM rolled_spans s WHERE s.days = ${days})`;
-  return unequal(
-    `SELECT ${start} AS day_ms, ${group}, ${SUMMED} FROM daily_totals WHERE ${start} IN ${ofSpans} GROUP BY ${start}, ${group}`,
-    `SELECT ${columns.join(', ')}, ${TOTAL_SUMS.join(', ')} FROM ${name} WHERE day_ms IN ${ofSpans}`,
-  );
-};
+const unequalSpans =
+  ({ daily }: RolledTotals, sums: readonly string[]) =>
+  ({ name, columns, days }: RolledTotals['spans'][number]) => {
+    const group = columns.filter((column) => column !== 'day_ms').join(', ');
+    const start = `day_ms - day_ms % ${days * DAY_MS}`;
+    const ofSpans = `(SELECT s.day_ms FROM rolled_spans s WHERE s.days = ${days})`;
+    return unequal(
+      `SELECT ${start} AS day_ms, ${group}, ${summed(sums)} FROM ${daily.name} WHERE ${start} IN ${ofSpans} GROUP BY ${start}, ${group}`,
+      `SELECT ${columns.join(', ')}, ${sums.join(', ')} FROM ${name} WHERE day_ms IN ${ofSpans}`,
+    );
+  };
+const unequalOf = (totals: RolledTotals, sums: readonly string[]) => [
+  ...totals.coarser.map(unequalRolled(totals, sums)),
+  ...totals.spans.map(unequalSpans(totals, sums)),
+];
 /** The sums of sets of tags, by the values of their tags, against those of values. */
 const unequalValues = ({ tags }: SumSyntax) => {
   const { name, columns } = tagValueTotals;
@@ -402,7 +418,11 @@ const unequalValues = ({ tags }: SumSyntax) => {
   );
 };
 function unequalRolledText(syntax: SumSyntax): string {
-  const all = [...coarserTotals.map(unequalRolled), ...spanTotals.map(unequalSpans), unequalValues(syntax)];
+  const all = [
+    ...unequalOf(totalsOfMessages, TOTAL_SUMS),
+    ...unequalOf(totalsOfUnits, UNIT_SUMS),
+    unequalValues(syntax),
+  ];
   return `SELECT DISTINCT day_ms FROM (${all.join(' UNION ALL ')}) days LIMIT ${FAULTS_MAX}`;
 }
 

@@ -91,6 +91,9 @@ export const leftTables: readonly string[] = [
   'untagged_four_weeks',
   'total_weeks',
   'total_four_weeks',
+  'model_unit_totals',
+  'unit_weeks',
+  'unit_four_weeks',
 ];
 
 /** A snapshot of the tables to copy. */

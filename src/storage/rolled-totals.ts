@@ -28,7 +28,8 @@ export interface TotalsTable {
     | 'model_totals'
     | 'account_totals'
     | 'key_totals'
-    | `${'key' | 'untagged' | 'total'}_${'weeks' | 'four_weeks'}`;
+    | 'model_unit_totals'
+    | `${'key' | 'untagged' | 'total' | 'unit'}_${'weeks' | 'four_weeks'}`;
   /** A trigger adds them up from the untagged totals when their day is rolled up. */
   isByTrigger?: boolean;
   /** In the order of the primary key. */
@@ -42,7 +43,6 @@ export const dailyTotals: TotalsTable = {
   indexes: { account_id: 'totals_of_account', key_id: 'totals_of_key' },
 };
 
-/** Not rolled up: few messages have units. */
 export const unitTotals: TotalsTable = {
   name: 'unit_totals',
   columns: [...dailyTotals.columns, 'unit'],
@@ -108,6 +108,30 @@ export const spanTotals: readonly SpanTotals[] = [
   }),
 );
 
+/** Daily totals, and the coarser ones that they are rolled up to. */
+export interface RolledTotals {
+  daily: TotalsTable;
+  /** The smallest first. */
+  coarser: readonly TotalsTable[];
+  /** The longest first. */
+  spans: readonly SpanTotals[];
+}
+
+export const totalsOfMessages: RolledTotals = { daily: dailyTotals, coarser: coarserTotals, spans: spanTotals };
+
+/** Few messages have units: there are coarser totals only for what every report needs. */
+export const totalsOfUnits: RolledTotals = {
+  daily: unitTotals,
+  coarser: [{ name: 'model_unit_totals', columns: ['day_ms', 'model', 'provider', 'group_name', 'unit'], indexes: {} }],
+  spans: [
+    { name: 'unit_four_weeks' as const, days: 28 },
+    { name: 'unit_weeks' as const, days: 7 },
+  ].map(({ name, days }) => ({
+    ...{ name, days, of: unitTotals, columns: unitTotals.columns },
+    indexes: { account_id: `${name}_of_account` },
+  })),
+};
+
 /** Days of totals, both inclusive, and the table to read them from. */
 export interface DaysOfTable {
   table: TotalsTable;
@@ -122,21 +146,22 @@ export async function divideDays(
   owner: keyof TotalsTable['indexes'] | null,
   firstMs: number,
   lastMs: number,
+  { daily, coarser: coarserOnes, spans: spansOf }: RolledTotals = totalsOfMessages,
 ): Promise<DaysOfTable[]> {
-  const coarser = coarserTotals.find((table) => [...columns].every((one) => table.columns.some((has) => has === one)));
+  const coarser = coarserOnes.find((table) => [...columns].every((one) => table.columns.some((has) => has === one)));
   const days = coarser === undefined ? [] : await readRolledDays(on, firstMs, lastMs);
   const parts: DaysOfTable[] = [];
   let atMs = firstMs;
   for (const dayMs of days) {
     const last = parts.at(-1);
-    if (dayMs > atMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs: dayMs - 1 });
+    if (dayMs > atMs) parts.push({ table: daily, firstMs: atMs, lastMs: dayMs - 1 });
     if (coarser !== undefined && last?.table === coarser && dayMs === atMs) last.lastMs = dayMs;
     else if (coarser !== undefined) parts.push({ table: coarser, firstMs: dayMs, lastMs: dayMs });
     atMs = dayMs + DAY_MS;
   }
-  if (atMs <= lastMs) parts.push({ table: dailyTotals, firstMs: atMs, lastMs });
-  const lengths = spanTotals.filter(
-    ({ of, indexes }) => of === (coarser ?? dailyTotals) && (owner === null || indexes[owner] !== undefined),
+  if (atMs <= lastMs) parts.push({ table: daily, firstMs: atMs, lastMs });
+  const lengths = spansOf.filter(
+    ({ of, indexes }) => of === (coarser ?? daily) && (owner === null || indexes[owner] !== undefined),
   );
   if (columns.has('day_ms') || lengths.length === 0) return parts;
   const spans = await readRolledSpans(on, firstMs, lastMs);

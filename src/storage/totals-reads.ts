@@ -12,11 +12,19 @@ import {
   type UsageStore,
   type UsageTotal,
 } from '../reports/reports.ts';
-import { type DaysOfTable, dailyTotals, divideDays, setTotals, type TotalsColumn } from './rolled-totals.ts';
+import {
+  type DaysOfTable,
+  dailyTotals,
+  divideDays,
+  setTotals,
+  type TotalsColumn,
+  totalsOfUnits,
+} from './rolled-totals.ts';
 import { LAST, type SqlReader } from './sql-reader.ts';
 import { accountsOfTag } from './totals-rows.ts';
 import {
   firstDayOf,
+  hasUnits,
   isTagged,
   type RunQuestion,
   sumParts,
@@ -119,8 +127,8 @@ export function totalsReads(
       yield* sumParts(on, question, others, ofOne);
       if (ofTag !== null) yield* sumTagValues(on, question.columns, ofTag, ofValues, ofOne);
     }
-    const unitLimits = { ...ofOne, left: { rows: unitRowsMax } };
-    yield* sumUnitTotals(on, question, owners, [Math.max(firstMs, cut?.sinceMs ?? 0), lastMs], unitLimits);
+    const days = await daysOfUnits(on, question, first, [Math.max(firstMs, cut?.sinceMs ?? 0), lastMs]);
+    yield* sumUnitTotals(on, question, owners, days, { ...ofOne, left: { rows: unitRowsMax } });
   };
   const readDays: DayReads['readDays'] = (question, groupings) =>
     readScope(question, { ...question, columns: columnsOf(groupings) });
@@ -222,6 +230,18 @@ function columnsRead(question: Question, owner: ScopeOwner): ReadonlySet<string>
     ...(group === null ? [] : ['group_name']),
     ...(owner === null ? [] : [owner.column]),
   ]);
+}
+
+/** None if no message of these days, both inclusive, has units. */
+async function daysOfUnits(
+  on: SqlReader,
+  question: Question,
+  owner: ScopeOwner,
+  [firstMs, lastMs]: readonly [firstMs: number, lastMs: number],
+): Promise<DaysOfTable[]> {
+  if (!(await hasUnits(on, firstMs, lastMs))) return [];
+  const columns = columnsRead({ ...question, columns: [...question.columns, 'unit'] }, owner);
+  return divideDays(on, columns, owner?.column ?? null, firstMs, lastMs, totalsOfUnits);
 }
 
 function startOfDay(atMs: number): number {

@@ -10,7 +10,6 @@ import {
   type TotalsColumn,
   type TotalsTable,
   tagValueTotals,
-  unitTotals,
 } from './rolled-totals.ts';
 import { Bindings, LAST, type SqlReader } from './sql-reader.ts';
 import {
@@ -152,11 +151,10 @@ export async function* sumUnitTotals(
   on: SqlReader,
   question: RunQuestion,
   owners: readonly ScopeOwner[],
-  [firstMs, lastMs]: readonly [firstMs: number, lastMs: number],
+  days: readonly DaysOfTable[],
   limits: RunLimits,
 ): AsyncGenerator<UsageTotal[]> {
-  if (!(await hasUnits(on, firstMs, lastMs))) return;
-  const parts = owners.map((owner) => [owner, { table: unitTotals, firstMs, lastMs }] as const);
+  const parts = days.flatMap((part) => owners.map((owner) => [owner, part] as const));
   try {
     yield* sumParts(on, { ...question, columns: [...question.columns, 'unit'] }, parts, limits);
   } catch (failure) {
@@ -222,7 +220,7 @@ async function countRows(on: SqlReader, range: Range, rowsMax: number): Promise<
 
 function sumRanges(on: SqlReader, ranges: readonly Range[], question: RunQuestion): Promise<TotalsRow[]> {
   const { columns } = question;
-  const texts = ranges[0]?.table === unitTotals ? UNIT_SUMS : TOTAL_SUMS;
+  const texts = columns.includes('unit') ? UNIT_SUMS : TOTAL_SUMS;
   const bindings = new Bindings();
   const by = isBySets(question) ? [...new Set([...columns, 'account_id', 'tag_set'] as const)] : columns;
   const members = ranges.map((range) => ({

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/base/clock.ts';
 import { bounds } from '../../src/config/config.ts';
 import { checkLedger } from '../../src/ledger/ledger.ts';
 import { totalsGroupings } from '../../src/reports/reports.ts';
-import { coarserTotals, DAYS_TO_ROLL_UP, spanTotals, tagValueTotals } from '../../src/storage/rolled-totals.ts';
+import { DAYS_TO_ROLL_UP, tagValueTotals, totalsOfMessages, totalsOfUnits } from '../../src/storage/rolled-totals.ts';
 import { ask, openWorkbench, type Workbench } from '../money/ledger/workbench.ts';
 import { allTotals } from '../support/everything.ts';
 import { makeRandom } from '../support/random.ts';
@@ -22,6 +22,11 @@ interface Rolled {
 
 const random = makeRandom(7);
 const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(random() * values.length)] as Value;
+
+const units = (unit: 'images' | 'seconds', count: number) => ({
+  units: { counts: { [unit]: 1 + count }, image: null },
+  unitCosts: { [unit]: 5 + count },
+});
 
 /** Messages of several days, with all that totals distinguish. Returns their ids. */
 async function useDays(bench: Workbench, days: number): Promise<string[]> {
@@ -41,6 +46,7 @@ async function useDays(bench: Workbench, days: number): Promise<string[]> {
       tagSet: oneOf([0, 1, 7, 8]),
       providerCost: oneOf([null, 3]),
       inputTokens: at,
+      ...oneOf([{}, units('images', at), units('seconds', at)]),
     });
     bench.clock.advance(DAY_MS / 6);
   }
@@ -134,12 +140,29 @@ test('reports are the same with coarser totals, during corrections of days that 
   };
   await changeDays(rolled, { before: 20, after: 40, spans: ['7', '28'] });
   expect(checkLedger(sums()).faults).toEqual([]);
-  const ofDays = [...coarserTotals, tagValueTotals].map((one) => ({ ...one, days: 1 }));
-  for (const { name: table, days } of [...ofDays, ...spanTotals]) {
+  const all = [totalsOfMessages, totalsOfUnits];
+  const ofDays = [...all.flatMap(({ coarser }) => coarser), tagValueTotals].map((one) => ({ ...one, days: 1 }));
+  for (const { name: table, days } of [...ofDays, ...all.flatMap(({ spans }) => spans)]) {
     const first = `(SELECT MIN(day_ms) FROM ${days === 1 ? 'rolled_days' : 'rolled_spans'} ${days === 1 ? '' : `WHERE days = ${days}`})`;
     database.run(`UPDATE ${table} SET cost = cost + 1 WHERE day_ms = ${first}`);
     expect(checkLedger(sums()).faults).toEqual([expect.stringContaining('are not the sums of its daily totals')]);
     database.run(`UPDATE ${table} SET cost = cost - 1 WHERE day_ms = ${first}`);
+  }
+  // Totals of units are read from the coarser ones: a part of four weeks, from weeks.
+  const [{ day_ms: spanMs } = { day_ms: 0 }] = await rolled.run(
+    'SELECT MIN(day_ms) AS day_ms FROM rolled_spans WHERE days = 28',
+  );
+  for (const [table, groupBy, sinceMs] of [
+    ['model_unit_totals', 'model', null],
+    ['unit_weeks', 'key', Number(spanMs) + 7 * DAY_MS],
+    ['unit_four_weeks', 'key', null],
+  ] as const) {
+    const images = async () =>
+      (await bench.stores.usage.totalUsage({ ...allTotals, groupBy, sinceMs })).whole.units?.['images']?.quantity ?? 0;
+    const before = await images();
+    database.run(`UPDATE ${table} SET quantity = quantity + 1 WHERE unit = 'images'`);
+    expect(await images()).toBeGreaterThan(before);
+    database.run(`UPDATE ${table} SET quantity = quantity - 1 WHERE unit = 'images'`);
   }
 });
 

@@ -42,8 +42,15 @@ const VALUES = dropTables(
   'total_four_weeks',
 );
 
+const ROLLED_UNITS = dropTables('model_unit_totals', 'unit_weeks', 'unit_four_weeks');
+
 /** The latest first. */
 const undone: readonly Undone[] = [
+  {
+    version: 40,
+    sqlite: `DROP TRIGGER units_rolled_up; DROP TRIGGER unit_spans_rolled_up; ${ROLLED_UNITS}`,
+    postgres: `DROP FUNCTION units_rolled_up CASCADE; DROP FUNCTION unit_spans_rolled_up CASCADE; ${ROLLED_UNITS}`,
+  },
   onBoth(39, dropTables('unit_totals')),
   onBoth(38, dropIndexes('batch_results_counted')),
   onBoth(

@@ -21,6 +21,7 @@ import {
 import { storedFile } from '../convert-media.ts';
 import { fieldsAsJson, fingerprint, plainName } from '../form-fields.ts';
 import { frontOfUse } from '../other-use.ts';
+import { requests } from '../request-fields.ts';
 import { imageTokensMost, PARTIAL_IMAGE_TOKENS } from './image-tokens.ts';
 
 const isText = (value: JsonValue, path: string) => void requireText(value, path);
@@ -61,7 +62,7 @@ export const images = frontOfUse({
     ['/v1/images/edits', { name: 'edits', filesMax: bounds.editedImagesMax + 2, of: 'images', orJson: true }],
   ]),
   fields: FIELDS,
-  convert: (body, form) => (form === null ? readImages(body, null) : convertEdit(body)),
+  convert: (body, form) => (form === null ? convertGeneration(body) : convertEdit(body)),
   convertForm: (form) => readImages(fieldsAsJson(form, KINDS), form),
 });
 
@@ -117,6 +118,13 @@ export function readDrawing(fields: JsonObject, given: readonly GivenImage[], ma
   const said = Object.entries(fields).map(([name, value]) => ({ name, value: JSON.stringify(value) }));
   const measured = files.map(({ file: { read: _, at: __, ...file }, sha256 }) => ({ ...file, sha256, seconds: null }));
   return { ...readImages(fields, { fields: said, files: measured }), files: files.map(({ file }) => file) };
+}
+
+/** Without its images, the answer would be another one. */
+function convertGeneration(body: JsonObject): Drawing {
+  const given = ['image', 'images', 'mask'].find((name) => requests(body[name]));
+  if (given !== undefined) throw wrongField(given, 'images are edited by POST /v1/images/edits');
+  return readImages(body, null);
 }
 
 function convertEdit({ images: given, mask = null, ...fields }: JsonObject): Drawing {

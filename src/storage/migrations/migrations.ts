@@ -25,6 +25,7 @@ import { planWindowColumns } from './plan-windows.ts';
 import { providerBillTables } from './provider-bills.ts';
 import { refusalTables } from './refusals.ts';
 import { rolledTotals } from './rolled-totals.ts';
+import { rolledUnits } from './rolled-units.ts';
 import { savedViewTables } from './saved-views.ts';
 import { scimTables } from './scim.ts';
 import { spansOfTotals } from './spans-of-totals.ts';
@@ -288,6 +289,14 @@ const units: Migration = {
   ...unitsInTotals,
 };
 
+/** Tables that triggers fill, whichever version rolls up days. */
+const coarserUnits: Migration = {
+  version: 40,
+  name: 'coarser totals of units',
+  leastKnown: 20,
+  ...rolledUnits,
+};
+
 export const migrations: readonly [Migration, ...Migration[]] = [
   baseline,
   payments,
@@ -319,6 +328,7 @@ export const migrations: readonly [Migration, ...Migration[]] = [
   listsOfBatches,
   countsOfBatches,
   units,
+  coarserUnits,
 ];
 
 /** The version that this program creates and uses. */

@@ -47,7 +47,7 @@ export const sqliteTrigger = (name: string, event: string, body: string) =>
   `CREATE TRIGGER ${name} AFTER ${event} BEGIN ${body} END;`;
 export const postgresFunction = (name: string, body: string) => `
   CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NULL; END $$;`;
-const postgresTrigger = (name: string, event: string, body: string) =>
+export const postgresTrigger = (name: string, event: string, body: string) =>
   `${postgresFunction(name, body)} CREATE TRIGGER ${name} AFTER ${event} FOR EACH ROW EXECUTE FUNCTION ${name}();`;
 
 export const spansOfTotals = forBoth(`

@@ -9,8 +9,8 @@ const ROW_RIGHTS: readonly (readonly [rights: string, tables: string])[] = [
   ['', 'carried_entries'],
   [
     'SELECT',
-    'account_totals carried_credits key_four_weeks key_totals key_weeks model_totals rolled_days rolled_spans schema_versions tag_totals tag_value_totals ' +
-      'total_four_weeks total_weeks untagged_four_weeks untagged_totals untagged_weeks',
+    'account_totals carried_credits key_four_weeks key_totals key_weeks model_totals model_unit_totals rolled_days rolled_spans schema_versions tag_totals tag_value_totals ' +
+      'total_four_weeks total_weeks unit_four_weeks unit_weeks untagged_four_weeks untagged_totals untagged_weeks',
   ],
   ['SELECT, INSERT', 'audit_records entries sign_ups tag_sets'],
   ['SELECT, UPDATE', 'answers_stored change_epoch'],

@@ -240,6 +240,8 @@ test.each<[Json, string]>([
   [{ prompt: undefined }, 'prompt'],
   [{ prompt: ['a', 'list'] }, 'prompt'],
   [{ prompt: '' }, 'prompt'],
+  [{ image: 'https://pictures.example/a.png' }, 'image'],
+  [{ images: [{ image_url: 'data:image/png;base64,AA==' }] }, 'images'],
   [{ n: 0 }, 'n'],
   [{ n: 11 }, 'n'],
   [{ n: 1e15 }, 'n'],

@@ -218,6 +218,14 @@ test('the id of a provider is in nothing that clients, account holders and opera
   expect(findCanaries(texts, [canary])).toEqual([]);
 });
 
+test('an id that is too long for a provider’s is left out', async () => {
+  const caller = await world.makeKey();
+  upstream.play(answers(chat({ audio: { ...spoken(), id: 'a'.repeat(513) } }, [3, 0, 60, 48])));
+  const { choices } = (await (await ask(caller, SPOKEN)).json()) as { choices: [{ message: { audio: Json } }] };
+  const { id: _, ...rest } = spoken();
+  expect(choices[0].message.audio).toEqual(rest);
+});
+
 test('only the route that has an answer is tried, and its transcript is sent where there is none', async () => {
   const caller = await world.makeKey();
   const id = await speak(caller);
@@ -233,6 +241,9 @@ test('only the route that has an answer is tried, and its transcript is sent whe
     await expectRefusal({ ...recall({ id }), model: name }, 'invalid_request', 'messages.1.audio.id');
   await expectRefusal({ ...recall({ id }), model: 'unpriced' }, 'feature_not_priced', 'messages.1.audio.id');
   expect(upstream.requests.length).toBe(count + 1);
+  upstream.play(answers(chat({ content: 'Hello' }, [20, null, 5, 0])));
+  expect((await ask(caller, { ...recall({ ...spoken(), id }), model: 'unpriced' })).status).toBe(200);
+  expect(sent().messages[1]).toEqual({ role: 'assistant', content: 'Guten Morgen' });
   for (const [audio, more] of [
     [{ id, transcript: 'Guten Morgen' }, {}],
     [{ id }, { content: 'Guten Morgen' }],
@@ -252,7 +263,7 @@ test('only the route that has an answer is tried, and its transcript is sent whe
   expect(json(sent().messages)).toContain('Guten Morgen');
   expect(json(sent().messages)).not.toContain('audio');
   const { length } = upstream.requests;
-  expect(length).toBe(count + 5);
+  expect(length).toBe(count + 6);
 });
 
 test('an answer that has expired is refused by name, unless its transcript is there', async () => {

@@ -203,6 +203,13 @@ test('a batch is shown to its key only, and its files are not listed', async () 
   for (const secret of [other, elsewhere]) {
     const stranger = anthropicOf(secret);
     expect(await Array.fromAsync(stranger.messages.batches.list())).toEqual([]);
+    for (const [cursor, words] of [
+      [`after_id=${made.id}`, 'after_id: No such batch'],
+      ['after_id=&before_id=&limit=', '"data":[]'],
+    ] as const) {
+      const listed = await fetch(`${world.url}/v1/messages/batches?${cursor}`, { headers: { 'x-api-key': secret } });
+      expect(await listed.text()).toContain(words);
+    }
     for (const asking of [
       () => stranger.messages.batches.retrieve(made.id),
       () => stranger.messages.batches.cancel(made.id),

@@ -131,10 +131,11 @@ test('pages of Anthropic’s form lead forth and back, and ids select files', as
     ids: [2, 0],
     has_more: false,
   });
+  expect(await page('limit=&after_id=&before_id=')).toMatchObject({ ids: [0, 1, 2, 3], has_more: false });
   for (const [query, path] of [
     ['limit=0', 'limit'],
     ['limit=1001', 'limit'],
-    ['after_id=file_000000000', 'after'],
+    ['after_id=file_000000000', 'after_id'],
     [`after_id=${at0}&before_id=${at0}`, 'before_id'],
   ] as const)
     await expectError(
