@@ -53,6 +53,19 @@ const sumsOf: Readonly<Record<string, [column: string, member: string][]>> = {
 };
 
 async function judgeFocus(judge: Judge, path: string, what: string, check: Check): Promise<void> {
+  const units = await judge.query(
+    `SELECT DISTINCT "PricingUnit" FROM read_csv('${path}', all_varchar = true, header = true)`,
+  );
+  if (what.endsWith('11'))
+    check(
+      `${what}: units`,
+      units
+        .flat()
+        .filter((unit) => unit !== null && unit !== '')
+        .toSorted()
+        .join(),
+      '1000000 Tokens,Images,USD',
+    );
   const { code, text } = await judge.ask({ ask: 'validate', path });
   check(`${what}: the validator ${code === 0 ? '' : String(text)}`, code, 0);
 }

@@ -24,7 +24,10 @@ export async function makeMonths(messages: number): Promise<Months> {
     accounts.push(account);
     const key = await makeKey(installation, account['id'], { name: '=cmd()' });
     const [first] = await useKey(installation, key, messages);
-    await useKey(installation, key, 7, { model: 'big', provider: 'other', cost: 1_234_567, providerCost: null });
+    await useKey(installation, key, 4, { model: 'big', provider: 'other', cost: 1_234_567, providerCost: null });
+    const units = { counts: { images: 2, input_audio_tokens: 40 }, image: null };
+    const unitCosts = { images: 1_000_001, input_audio_tokens: 33_333 };
+    await useKey(installation, key, 3, { model: 'painter', cost: 1_234_567, units, unitCosts });
     await ask('POST', `/api/v1/usage/${first}/refunds`, { amount: '0.000000007' });
     await ask('POST', `/api/v1/accounts/${account['id']}/credits`, { amount: '2.50', kind: 'promotion' });
   }
