@@ -227,21 +227,26 @@ export class PartRunner {
   ): Promise<Found | null> {
     const { signal } = this.#context;
     const batch = this.#describe(place, part);
+    let failure: unknown = null;
     for (let tries = 1; ; tries++) {
       try {
         const found = tries === 1 ? null : await this.#find(place, part);
-        return found ?? { ref: await place.batches.create(batch, lines, signal) };
-      } catch (failure) {
+        if (found !== null) return found;
+        // The last try, and each of a batch that is over, only looks for what an earlier one has made.
+        const mayCreate = tries === 1 || (tries <= bounds.batchPartTriesMax && !this.#context.isOver());
+        if (mayCreate) return { ref: await place.batches.create(batch, lines, signal) };
+      } catch (thrown) {
         signal.throwIfAborted();
+        failure = thrown;
         const isRefused = failure instanceof ProviderFault && failure.status !== null && failure.status < 500;
-        if (!isRefused && tries < bounds.batchPartTriesMax && !this.#context.isOver()) {
+        if (!isRefused && tries <= bounds.batchPartTriesMax) {
           await this.#pause(bounds.batchItemPauseMs * 2 ** tries);
           continue;
         }
-        this.#parts.onPartFailure(this.#context.batch(), part, failure);
-        await place.batches.discard?.(batch, signal).catch(ignoreFault);
-        return null;
       }
+      this.#parts.onPartFailure(this.#context.batch(), part, failure);
+      await place.batches.discard?.(batch, signal).catch(ignoreFault);
+      return null;
     }
   }
 
@@ -307,10 +312,10 @@ export class PartRunner {
         if (place === null || batch === null) throw new ProviderFault('not_found', 'the provider has been removed');
         const ref = part.ref ?? '';
         const isOver = this.#context.isOver();
-        if (isOver && !isCanceled && part.isGuessed !== true) {
-          isCanceled = true;
-          await place.batches.cancel(batch, ref, signal).catch(ignoreFault); // it may have ended
-        }
+        if (isOver && !isCanceled && part.isGuessed !== true)
+          await place.batches.cancel(batch, ref, signal).then(() => {
+            isCanceled = true;
+          }, ignoreFault); // it may have ended, or is canceled when it is asked for again
         if (await place.batches.isEnded(batch, ref, signal)) {
           endedAtMs = Math.min(endedAtMs, this.#parts.nowMs());
           const unreadable = await this.#take(part, place.batches.results(batch, ref, signal), left, isDone);
@@ -327,14 +332,14 @@ export class PartRunner {
       } catch (failure) {
         signal.throwIfAborted();
         if (!isOfProvider(failure)) throw failure;
+        failures++;
         const isGone = place === null || (failure instanceof ProviderFault && failure.kind === 'not_found');
-        if (isGone || this.#isPastGrace(endedAtMs)) {
+        if (isGone || (this.#isPastGrace(endedAtMs) && failures >= bounds.batchPartTriesMax)) {
           this.#parts.onPartFailure(this.#context.batch(), part, failure);
           if (batch !== null) await place?.batches.discard?.(batch, signal).catch(ignoreFault);
           await this.#put({ ...part, status: 'ended' });
           return;
         }
-        failures++;
         if (failures === bounds.batchPartTriesMax) this.#parts.onPartWaiting(this.#context.batch(), part, failure);
       }
       await this.#pause((this.#parts.nowMs() - part.createdAtMs) / POLLS_PER_AGE);

@@ -59,7 +59,7 @@ export const REFUSED: Readonly<Record<GivenBatch['dialect'], BatchAnswer>> = {
 };
 
 /** Its port is open until it is disposed. */
-class FakeBatches implements AsyncDisposable {
+export class FakeBatches implements AsyncDisposable {
   readonly url: string;
   readonly batches: GivenBatch[] = [];
   /** Requests outside of batches. */
@@ -74,13 +74,17 @@ class FakeBatches implements AsyncDisposable {
   isSilent = false;
   /** Called before the answer to a creation; a response that it throws is the answer. */
   onCreate: (batch: GivenBatch) => void | Promise<void> = () => {};
+  /** The same for a cancellation. */
+  onCancel: (batch: GivenBatch) => void = () => {};
   /** Called before the answer to a request outside of batches. */
   onDirect: (body: Json) => void | Promise<void> = () => {};
   /** Changes the results of a batch as they are written, lines of JSON. */
   rewrite: (lines: string) => string = asItIs;
   /** The answer to a request. null: it was not executed. */
   answer: (dialect: GivenBatch['dialect'], body: Json, id: string) => BatchAnswer = answerWell;
-  readonly #server: Bun.Server<undefined>;
+  /** The results of a batch that has ended, as its readers get them. */
+  tell: (results: GivenBatch['results'], batch: GivenBatch) => GivenBatch['results'] = (results) => results;
+  readonly #server: Bun.Server<undefined> | null;
   readonly #inputs = new Map<string, string>();
   /** The buckets of clouds. */
   readonly store = new ObjectStore(this.files, this.removed);
@@ -89,14 +93,18 @@ class FakeBatches implements AsyncDisposable {
   #isLetGo = false;
   #made = 0;
 
-  constructor() {
-    const fetch = (request: Request) =>
-      this.#handle(request).catch((thrown) => {
-        if (thrown instanceof Response) return thrown;
-        throw thrown;
-      });
-    this.#server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
-    this.url = `http://127.0.0.1:${this.#server.port}`;
+  /** `hasPort`: false: requests come by `take` alone. */
+  constructor(hasPort = true) {
+    const fetch = (request: Request) => this.take(request);
+    this.#server = hasPort ? Bun.serve({ hostname: '127.0.0.1', port: 0, fetch }) : null;
+    this.url = `http://127.0.0.1:${this.#server?.port}`;
+  }
+
+  take(request: Request): Promise<Response> {
+    return this.#handle(request).catch((thrown) => {
+      if (thrown instanceof Response) return thrown;
+      throw thrown;
+    });
   }
 
   /** Ends batches that run, now and later. */
@@ -114,13 +122,14 @@ class FakeBatches implements AsyncDisposable {
     this.store.refused = [];
     this.store.movedTo = null;
     this.onCreate = () => {};
+    this.onCancel = () => {};
     this.onDirect = () => {};
     this.rewrite = asItIs;
     this.answer = answerWell;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#server.stop(true);
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.stop(true);
   }
 
   async #handle(request: Request): Promise<Response> {
@@ -163,7 +172,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('anthropic').map(showMessages) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.end(batch);
+    if (what === 'cancel') this.#cancel(batch);
     if (what === 'results') return new Response(this.rewrite(lines(batch.results.map(showMessagesResult))));
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showMessages(batch));
   }
@@ -195,7 +204,7 @@ class FakeBatches implements AsyncDisposable {
     }
     if (ref === undefined) return Response.json({ data: this.#of('openai').map((batch) => this.#showFile(batch)) });
     const batch = this.#find(ref);
-    if (what === 'cancel') this.end(batch);
+    if (what === 'cancel') this.#cancel(batch);
     return Response.json(this.#showFile(batch));
   }
 
@@ -234,7 +243,7 @@ class FakeBatches implements AsyncDisposable {
     const [ref = '', action] = path.replace(/^.*\/(batches)/, '$1').split(':');
     if (ref === 'batches') return Response.json({ operations: this.#of('gemini').map(showContent) });
     const batch = this.#find(ref);
-    if (action === 'cancel') this.end(batch);
+    if (action === 'cancel') this.#cancel(batch);
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showContent(batch));
   }
 
@@ -247,7 +256,7 @@ class FakeBatches implements AsyncDisposable {
     const jobs = this.#of(dialect).map(showJob);
     if (ref === undefined) return Response.json({ invocationJobSummaries: jobs, batchPredictionJobs: jobs });
     const batch = this.#find(ref);
-    if (action === 'stop' || action === 'cancel') this.end(batch);
+    if (action === 'stop' || action === 'cancel') this.#cancel(batch);
     return request.method === 'DELETE' ? this.#remove(batch) : Response.json(showJob(batch));
   }
 
@@ -268,11 +277,17 @@ class FakeBatches implements AsyncDisposable {
     return batch;
   }
 
+  #cancel(batch: GivenBatch): void {
+    this.onCancel(batch);
+    this.end(batch);
+  }
+
   end(batch: GivenBatch): void {
     if (batch.status === 'ended') return;
     batch.status = 'ended';
     const { dialect, requests } = batch;
-    batch.results = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
+    const answers = requests.map(({ id, body }) => ({ id, answer: this.answer(dialect, body, id) })).reverse();
+    batch.results = this.tell(answers, batch);
     const output = this.#outputs.get(batch.ref);
     if (output !== undefined) this.files.set(output, this.rewrite(resultLines(batch)));
   }
@@ -328,7 +343,7 @@ function showMessages({ ref: id, status, requests }: GivenBatch): Json {
     processing: status === 'ended' ? 0 : requests.length,
     succeeded: status === 'ended' ? requests.length : 0,
   };
-  const created_at = new Date().toISOString();
+  const created_at = new Date(Date.now()).toISOString();
   return { id, created_at, processing_status: status === 'running' ? 'in_progress' : status, request_counts: counts };
 }
 

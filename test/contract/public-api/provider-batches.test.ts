@@ -111,6 +111,42 @@ test.each(DIALECTS)('a batch whose creation at %s was cut off is looked for, and
   expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
 });
 
+test.each(DIALECTS)('a cancellation that %s does not take is repeated', async (dialect) => {
+  let asked = 0;
+  provider.onCancel = () => {
+    if (++asked < 3) throw new Response('', { status: 503 });
+  };
+  const { client, id, ended, wallet } = await start(['one', 'two'].map((name) => requestOf(name, MODELS[dialect])));
+  await untilGiven();
+  await client.messages.batches.cancel(id);
+  expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+  expect(asked).toBe(3);
+  expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+});
+
+test.each(['openai', 'gemini', 'vertex'] as const)(
+  'a batch canceled while %s makes it, whose answer is lost, is found there, ended and billed',
+  async (dialect) => {
+    const given = Promise.withResolvers<void>();
+    const canceled = Promise.withResolvers<void>();
+    let asked = 0;
+    provider.onCreate = async (batch) => {
+      asked++;
+      given.resolve();
+      await canceled.promise;
+      provider.batches.push(batch);
+      throw new Response('', { status: 502 });
+    };
+    const { client, id, ended, wallet } = await start(['one', 'two'].map((name) => requestOf(name, MODELS[dialect])));
+    await given.promise;
+    await client.messages.batches.cancel(id);
+    canceled.resolve();
+    expect((await ended()).request_counts).toMatchObject({ succeeded: 2 });
+    expect([asked, provider.direct.length]).toEqual([1, 0]);
+    expect(await wallet()).toEqual({ balance: balanceAfter(2), held: '0' });
+  },
+);
+
 test.each(DIALECTS)('a batch canceled at %s bills what was done by then, and nothing else', async (dialect) => {
   provider.answer = (_dialect, body) => {
     const said = JSON.stringify(body);

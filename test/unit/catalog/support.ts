@@ -36,8 +36,8 @@ export function apply(
   return [...current.filter(({ kind, name }) => !gone.has(`${kind} ${name}`)), ...plan.put];
 }
 
-export function catalogOf(file: unknown): Catalog {
-  return buildCatalog(apply([], file), unseal);
+export function catalogOf(file: unknown, changes: Partial<PlanOptions> = {}): Catalog {
+  return buildCatalog(apply([], file, changes), unseal);
 }
 
 /** The price that a file defines for a model. */

@@ -27,7 +27,7 @@ import {
 } from '../../../src/gateway/gateway.ts';
 import type { BodiesInFlight } from '../../../src/http/http.ts';
 import type { NodeLedger } from '../../../src/ledger/ledger.ts';
-import type { Provider } from '../../../src/providers/providers.ts';
+import { type Provider, providerKinds } from '../../../src/providers/providers.ts';
 import { type EncodedReply, encodeReply } from '../../../src/public-api/encode-reply.ts';
 import type { PublicDependencies } from '../../../src/public-api/public-api.ts';
 import { openVault, type SecretHashes } from '../../../src/secrets/secrets.ts';
@@ -65,7 +65,7 @@ interface GatewayParts {
   ledger: NodeLedger;
   clock: Clock;
   catalog: Catalog;
-  /** The provider of every model. */
+  /** The provider of the kind `sandbox`. */
   provider: Provider;
   /** By default, secrets are stored as they are. */
   hashesOf?: SecretHashes;
@@ -81,7 +81,7 @@ export function makeGateway({ stores, ledger, clock, catalog, provider, hashesOf
       failures: new NetworkCounter(),
     },
     ledger,
-    providers: new Map([['sandbox', provider]]),
+    providers: new Map([...providerKinds, ['sandbox', provider]]),
     admissions: new AdmissionQueue(),
     recharges: null,
     running: new RunningMessages(),

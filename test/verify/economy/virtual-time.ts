@@ -21,7 +21,10 @@ interface Due {
 
 const START_MS = Date.UTC(2026, 10, 18, 12); // no period begins near it
 const EVENTS_MAX = 600_000; // of one episode
-const REPLACED = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'];
+const REPLACED = [
+  ...['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'],
+  'fetch',
+];
 
 /** Something sets timers in a circle. */
 export class TooManyEvents extends Error {
@@ -37,6 +40,10 @@ export class VirtualTime {
   /** Since the episode began. */
   nowMs = 0;
   events = 0;
+  /** Answers what the process fetches. */
+  network: (url: string, settings: RequestInit) => Promise<Response> = async (url) => {
+    throw new Error(`nothing answers ${url}`);
+  };
   #turns = 0;
   #isSuspended = false;
   readonly #heap: Due[] = [];
@@ -66,6 +73,7 @@ export class VirtualTime {
     runtime['setImmediate'] = (callback: (...given: unknown[]) => void, ...given: unknown[]) =>
       this.#push(0, false, null, () => callback(...given));
     for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate']) runtime[name] = cancel;
+    runtime['fetch'] = (url: string, settings: RequestInit) => this.network(url, settings);
     Date.now = () => this.epochMs;
     performance.now = () => this.nowMs;
     this.#restore = () => {

@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { parseId } from '../../../../src/base/ids.ts';
+import { dialects } from './bulk.ts';
 import { directCompany } from './director.ts';
 import { allOperations, runCompanyEpisode } from './episode.ts';
 import type { CompanyMove } from './moves.ts';
@@ -110,7 +111,7 @@ test('batches, files and goods that are billed as they should be break no rule',
 
 test('batches whose leading node is killed, and whose prices change while they run, break no rule', () => {
   const meanwhile: CompanyMove[] = [
-    { move: 'wait', ms: 1_300 },
+    { move: 'wait', ms: 1_000 },
     { move: 'kill' },
     { move: 'price', multiplier: '0.5', price: 3, group: '2' },
     { move: 'wait', ms: 1_300 },
@@ -128,6 +129,24 @@ test('batches whose leading node is killed, and whose prices change while they r
   expect(finding).toBeNull();
   expect(outcomes.get('completed')).toBe(5);
   expect([...outcomes.keys()].length).toBeGreaterThan(1); // some were cut off by a kill
+});
+
+test('batches that providers run are answered, billed and told by each of their protocols', () => {
+  const item = { words: 20, output: 9, maxTokens: 16, fate: 'answered', luck: 0 } as const;
+  const moves: CompanyMove[] = [
+    { move: 'begin', coalition: 'outsiders' },
+    ...dialects.map((bulk) => {
+      const items = [item, { ...item, fate: 'failed' } as const].map((each) => ({ ...each, bulk }));
+      return { move: 'batch', secret: 0, form: 'chat', odd: null, items } as const;
+    }),
+    { move: 'kill', steps: 40 },
+  ];
+  let ran: unknown[] = [];
+  const { finding } = runCompanyEpisode(moves, ({ bulk }) => {
+    ran = [bulk.batches, bulk.done].map(({ length }) => length);
+  });
+  // A request that failed is sent once more, alone.
+  expect([finding, ran]).toEqual([null, [dialects.length, 3 * dialects.length]]);
 });
 
 const spoils: [rule: string, spoil: (world: CompanyWorld) => void][] = [

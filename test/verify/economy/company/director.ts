@@ -5,6 +5,7 @@ import { makeRandom } from '../../../support/random.ts';
 import type { Wanted } from '../answers.ts';
 import type { ModelName } from '../models.ts';
 import { anyLeavePoint, Dice, text } from '../sends.ts';
+import { anyBulk, dialects } from './bulk.ts';
 import { coalitionNames, coalitions, PINNED, people, personNames } from './company.ts';
 import { allOperations } from './episode.ts';
 import { goods, type Wish } from './goods.ts';
@@ -15,6 +16,7 @@ import { anyCall, type Operation } from './operations.ts';
 const TOKENS = 4; // those that they made
 const SECRETS = 12;
 const PLACES = 60; // of ids
+const BULK_CHANCE = 0.3;
 const ASKS = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[];
 const OF_DIRECTORY = personNames.filter((name) => people[name].isOfDirectory);
 const MODELS: readonly ModelName[] = ['quarters', 'kinds', 'late', 'running', 'bytes', 'vendor', 'cuts', 'faulty'];
@@ -22,6 +24,7 @@ const STEADY: readonly ModelName[] = ['quarters', 'kinds', 'late'];
 
 export function directCompany(seed: number): CompanyMove[] {
   const dice = new Dice(makeRandom(seed));
+  if (dice.chance(BULK_CHANCE)) return directBulk(dice);
   const coalition = dice.one([...coalitionNames, 'members', 'members', 'company'] as const);
   const moves: CompanyMove[] = [{ move: 'begin', coalition }];
   const roles = coalitions[coalition].people.map((person) => people[person].role);
@@ -38,6 +41,13 @@ export function directCompany(seed: number): CompanyMove[] {
     if (dice.chance(0.05)) moves.push({ move: 'wait', ms: dice.one([5, 13]) * 3_600_000 });
   }
   for (let secret = 0; secret < SECRETS; secret++) moves.push(...allOf(dice, secret));
+  return moves;
+}
+
+/** Batches that providers run, one after another, of those who have the money for them. */
+function directBulk(dice: Dice): CompanyMove[] {
+  const moves: CompanyMove[] = [{ move: 'begin', coalition: 'outsiders' }];
+  for (let left = dice.between(6, 12); left > 0; left--) moves.push(...anyBulkBatch(dice, dice.below(SECRETS)));
   return moves;
 }
 
@@ -129,7 +139,8 @@ function anyObjects(dice: Dice): CompanyMove[] {
   const secret = () => dice.below(SECRETS);
   for (let left = dice.between(0, 5); left > 0; left--) {
     const luck = dice.below(100);
-    if (luck < 30) moves.push(...anyBatch(dice, secret()));
+    if (luck < 15) moves.push(...anyBulkBatch(dice, secret()));
+    else if (luck < 36) moves.push(...anyBatch(dice, secret()));
     else if (luck < 62) moves.push({ move: 'ask', secret: secret(), what: dice.one(ASKS), place: dice.below(PLACES) });
     else if (luck < 72)
       moves.push({
@@ -172,6 +183,30 @@ function anyBatch(dice: Dice, secret: number): CompanyMove[] {
   // Something happens while its requests run.
   const meanwhile = dice.one([{ move: 'kill' }, anyPrice(dice), { move: 'restart' }] as const);
   return [batch, { move: 'wait', ms: dice.one([100, 1_200, 3_000]) }, meanwhile];
+}
+
+/** A batch that providers run, and what happens meanwhile. */
+function anyBulkBatch(dice: Dice, secret: number): CompanyMove[] {
+  const form = dice.one(['messages', 'chat'] as const);
+  const some = dice.chance(0.7) ? [dice.one(dialects)] : dialects;
+  const items = Array.from({ length: dice.one([1, 2, 5, 12]) }, () => anyBulk(dice, dice.one(some)));
+  const moves: CompanyMove[] = [{ move: 'batch', secret, form, odd: null, items }];
+  const cancel = form === 'chat' ? ('cancel batch of file' as const) : ('cancel' as const);
+  for (let left = dice.between(0, 3); left > 0; left--)
+    moves.push(
+      dice.one([
+        { move: 'kill' },
+        { move: 'kill', steps: dice.between(1, 30) },
+        { move: 'kill', steps: dice.between(1, 150) },
+        { move: 'kill', steps: dice.between(1, 150) },
+        anyPrice(dice),
+        { move: 'restart' },
+        { move: 'ask', secret, what: dice.one(ASKS), place: -1 },
+        { move: 'ask', secret, what: cancel, place: -1 },
+      ] as const),
+      { move: 'wait', ms: dice.one([40, 300, 1_100, 2_000, 3_000, 40_000]) },
+    );
+  return moves;
 }
 
 function anyGoods(dice: Dice): Wish {

@@ -24,6 +24,7 @@ const MESSAGES_MAX = 400;
 const FROM_OWN_OF = 7; // of so many ids, one is of anything that there is, and one of what others saw
 const ID = /\b([a-z]+)_[0-9A-Za-z]{9,25}\b/g;
 const BATCH_LIFE_MS = 900_000; // shorter than the rest of the episode
+const BATCH_GRACE_MS = 150_000;
 const FILE_PENDING_MS = 600_000;
 const connection = { address: '127.0.0.1', isTls: false, setIdleSeconds() {} };
 
@@ -79,7 +80,11 @@ export function runCompanyEpisode(
   spoil: (world: CompanyWorld) => void = () => {},
 ): CompanyResult {
   allOperations();
-  using _bounds = setBounds({ batchLifeMs: BATCH_LIFE_MS, filePendingMsMax: FILE_PENDING_MS });
+  using _bounds = setBounds({
+    batchLifeMs: BATCH_LIFE_MS,
+    filePendingMsMax: FILE_PENDING_MS,
+    batchGraceMs: BATCH_GRACE_MS,
+  });
   const time = new VirtualTime();
   time.install();
   try {
@@ -100,7 +105,7 @@ export function allOperations(): readonly Operation[] {
     const unused = () => {
       throw new Error('nobody sends a message');
     };
-    const hooks = { onSubmitted: unused, onReply: unused, wantedOf: unused, onProduction: unused };
+    const hooks = { onSubmitted: unused, onReply: unused, wantedOf: unused, onProduction: unused, bulkAt: unused };
     const world = time.wait(makeCompany(time, hooks));
     described = readOperations(time.wait(world.ask('', 'GET', '/api/v1/openapi.json')).body as never);
     world.close();
@@ -155,6 +160,7 @@ class CompanyEpisode {
         onReply: (mark, reply) => time.deliver(() => messageOf(mark).takeReply(reply)),
         wantedOf: (requestId, body) =>
           byRequest.get(requestId)?.asked.wanted ?? this.#objects.wantedOf(requestId, body),
+        bulkAt: (place) => this.#objects.wishes[place]?.bulk ?? null,
         onProduction: (requestId, production) => {
           productions.set(requestId, [...(productions.get(requestId) ?? []), production]);
           this.#facts.finding ??= judgeKey(this.#facts, this.#world);
@@ -258,7 +264,7 @@ class CompanyEpisode {
     const { move: name } = move;
     if (name === 'price') this.#world.sellBatchesBy(move);
     else if (name === 'restart') this.#world.leader.restart();
-    else if (name === 'kill') this.#world.leader.kill();
+    else if (name === 'kill') this.#world.leader.kill(move.steps);
     else if (name === 'batch beside')
       this.#objects.makeBatch(
         this.#besideSecret,
@@ -363,9 +369,9 @@ class CompanyEpisode {
         [all, seen, own],
         [seen, all],
         [own, seen, all],
-      ][Math.min(2, place % FROM_OWN_OF)] ?? [];
+      ][place < 0 ? 2 : Math.min(2, place % FROM_OWN_OF)] ?? [];
     const ids = among.find((list) => list !== undefined && list.length > 0) ?? [];
-    return ids[place % ids.length] ?? `${kind}_000000000`;
+    return ids.at(place % ids.length) ?? `${kind}_000000000`;
   }
 
   #note(known: Known, text: string): void {

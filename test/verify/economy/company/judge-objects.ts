@@ -6,6 +6,7 @@ import type { StoredFile } from '../../../../src/files/files.ts';
 import { chargeOf, type Production } from '../answers.ts';
 import { isTruthful } from '../models.ts';
 import { priceOf } from './goods.ts';
+import { judgeBulk, noteBulk } from './judge-bulk.ts';
 import type { Answered, Objects, SentBatch } from './objects.ts';
 import type { CompanyWorld } from './world.ts';
 
@@ -49,6 +50,7 @@ export function judgeObjects(
   productions: ReadonlyMap<string, readonly Production[]>,
   lines: ReadonlyMap<SentBatch, string>,
 ): string | null {
+  noteBulk(objects, world);
   return (
     leftOverFiles(world) ??
     (world.leader.openFiles === 0 ? null : `left over: ${world.leader.openFiles} spooled files of the leader`) ??
@@ -56,6 +58,7 @@ export function judgeObjects(
       status === 'ended' ? null : `batch: ${id} is ${status}`,
     ) ??
     billedOnce(objects, world, productions) ??
+    judgeBulk(objects, world) ??
     first(objects.goods, ({ wish, requestId, status }) => {
       const cost = world.tables.endings.get(requestId ?? '')?.record.cost ?? 0;
       const due = status === 200 ? priceOf(wish) : 0;

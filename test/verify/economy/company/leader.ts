@@ -30,6 +30,9 @@ export interface LeaderParts {
 /** A process, which may be killed. */
 interface Life {
   isOver: boolean;
+  /** Steps until it is killed; null: it is not. */
+  stepsLeft: number | null;
+  onKilled(): void;
 }
 
 interface LeadingNode {
@@ -44,14 +47,21 @@ interface LeadingNode {
 
 export class Leader {
   readonly #parts: LeaderParts;
+  #catalogFor: (node: string) => Catalog;
   #catalog: Catalog;
-  #count = 0;
+  #count = 1;
   #node: LeadingNode;
 
-  constructor(parts: LeaderParts, catalog: Catalog) {
+  /** `catalogFor`: as the node of this name uses it. */
+  constructor(parts: LeaderParts, catalogFor: (node: string) => Catalog) {
     this.#parts = parts;
-    this.#catalog = catalog;
+    this.#catalogFor = catalogFor;
+    this.#catalog = catalogFor(this.name);
     this.#node = this.#begin();
+  }
+
+  get name(): string {
+    return `leader-${this.#count}`;
   }
 
   get gateway(): Gateway {
@@ -62,9 +72,16 @@ export class Leader {
     return this.#node.open.size;
   }
 
-  /** The process ends at once: nothing that it began reaches the store. Another begins. */
-  kill(): void {
-    this.#node.life.isOver = true;
+  /** The process ends at once, or at so many calls of its store and network from now: nothing more reaches these. Another begins. */
+  kill(steps = 0): void {
+    const { life } = this.#node;
+    if (steps > 0) {
+      life.stepsLeft = steps;
+      return;
+    }
+    life.isOver = true;
+    this.#count++;
+    this.sellBy(this.#catalogFor);
     this.#node = this.#begin();
   }
 
@@ -74,8 +91,14 @@ export class Leader {
     this.#node.stop = startBatches(this.#node.batches);
   }
 
-  sellBy(catalog: Catalog): void {
-    this.#catalog = catalog;
+  /** Whether the node of this name may use the network. */
+  mayCall(node: string): boolean {
+    return node === this.name && !endStep(this.#node.life);
+  }
+
+  sellBy(catalogFor: (node: string) => Catalog): void {
+    this.#catalogFor = catalogFor;
+    this.#catalog = catalogFor(this.name);
   }
 
   close(): void {
@@ -85,9 +108,9 @@ export class Leader {
 
   #begin(): LeadingNode {
     const { clock, memory, files: given, hooks, failures, ...parts } = this.#parts;
-    const life: Life = { isOver: false };
+    const life: Life = { isOver: false, stepsLeft: null, onKilled: () => queueMicrotask(() => this.kill()) };
     const stores = mortal(parts.stores, life);
-    const ledger = new NodeLedger(stores.gate, clock, `leader-${++this.#count}`, undefined, true);
+    const ledger = new NodeLedger(stores.gate, clock, this.name, undefined, true);
     const gateway = makeGateway({ ...parts, stores, ledger, clock, catalog: this.#catalog });
     gateway.catalog = () => this.#catalog;
     gateway.files = new Files({ ...given, store: stores.files, bytes: mortal(memory.bytes, life) });
@@ -100,7 +123,9 @@ export class Leader {
       publicApi: publicOver(gateway, bodies, hooks, memory.makeSpool(open)),
       log: {
         writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
-          if (event === 'batch_not_sent') failures.push(`batch: ${cause}`);
+          // A batch waits for a provider that cannot be asked whether it has a part.
+          const isWaiting = String(cause).startsWith('ProviderFault');
+          if (event === 'batch_not_sent' && !isWaiting && !life.isOver) failures.push(`batch: ${cause}`);
         },
       },
       failed: async () => {},
@@ -110,16 +135,28 @@ export class Leader {
   }
 }
 
+/** Whether it was killed before this step. */
+function endStep(life: Life): boolean {
+  if (life.isOver || life.stepsLeft === null) return life.isOver;
+  life.stepsLeft--;
+  if (life.stepsLeft > 0) return false;
+  life.isOver = true;
+  life.onKilled();
+  return true;
+}
+
 /** The same until the life is over: then nothing is done any more, and nothing that was asked is answered. */
 function mortal<Whole extends object>(whole: Whole, life: Life): Whole {
-  const never = new Promise<never>(() => {});
+  const never: Promise<never> = Object.assign(new Promise<never>(() => {}), {
+    [Symbol.asyncIterator]: () => ({ next: () => never }),
+  });
   return new Proxy(whole, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value === 'object' && value !== null) return mortal(value, life);
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
-        if (life.isOver) return never;
+        if (endStep(life)) return never;
         const answer: unknown = value.apply(target, given);
         return answer instanceof Promise ? answer.then((found) => (life.isOver ? never : found)) : answer;
       };

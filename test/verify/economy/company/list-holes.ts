@@ -187,9 +187,66 @@ const ofBatches = [
         'await store.endBatch(ended, batch.status, returns, ',
         'await store.endBatch(ended, batch.status, returns.slice(1), ',
       ],
+      [
+        'provider-batches-sent-alone',
+        'a request that a provider has is not sent alone',
+        'if (isDone(position) || this.#atProviders.has(position)) continue;',
+        'if (isDone(position)) continue;',
+      ],
+      [
+        'provider-answers-billed-again',
+        'an answer that is read again after a kill is billed once',
+        'const sent = await this.#parts.send(batch, item.body, claimOf(batch, position), done);',
+        "const sent = await this.#parts.send(batch, item.body, claimOf(batch, position) + ' ' + Date.now(), done);",
+      ],
     ],
     'company',
   ),
 ];
 
-export const companyHoles: readonly Hole[] = [...ofLedger, ...ofKeys, ...ofRights, ...ofBatches];
+const ofProviderBatches = [
+  ...holesIn(
+    'src/batches/part-runner.ts',
+    [
+      [
+        'provider-batches-made-again',
+        'after a kill, a batch is looked for at its provider before another one is made',
+        'found = place && (await this.#find(place, part));',
+        'found = place && null;',
+      ],
+      [
+        'provider-results-of-others',
+        'results are taken by the ids of their own batch alone',
+        'return id.startsWith(start) ? parseWholeNumber(id.slice(start.length)) : null;',
+        "return parseWholeNumber(id.slice(id.lastIndexOf('-') + 1));",
+      ],
+      [
+        'provider-results-twice',
+        'the first result of a request counts',
+        'if (!left.has(position) || taken.has(position)) continue; // the first one counts',
+        'if (!left.has(position)) continue;',
+      ],
+    ],
+    'company',
+  ),
+  ...holesIn(
+    'src/gateway/message-record.ts',
+    [
+      [
+        'provider-discount-to-accounts',
+        'the discount of the provider is not taken off what the account pays',
+        '    cost,\n    writtenOff: 0,',
+        '    cost: costInBatch(cost, admitted, attempt) ?? cost,\n    writtenOff: 0,',
+      ],
+      [
+        'provider-discount-forgotten',
+        'what the operator pays is less by the discount of the provider',
+        'return exactNumber((BigInt(cost) * batchCostMillionths + MILLION - 1n) / MILLION);',
+        'return exactNumber(BigInt(cost) + batchCostMillionths * 0n);',
+      ],
+    ],
+    'company',
+  ),
+];
+
+export const companyHoles: readonly Hole[] = [...ofLedger, ...ofKeys, ...ofRights, ...ofBatches, ...ofProviderBatches];

@@ -2,6 +2,7 @@
 
 import type { Wanted } from '../answers.ts';
 import type { LeavePoint } from '../moves.ts';
+import type { BulkWish } from './bulk.ts';
 import type { CoalitionName, PersonName } from './company.ts';
 import type { Wish } from './goods.ts';
 import type { REQUESTS } from './objects.ts';
@@ -27,7 +28,7 @@ export interface MakeBatch {
   secret: number;
   /** Messages in Anthropic's form; others by a file in OpenAI's. */
   form: 'messages' | 'chat' | 'images' | 'moderations';
-  items: readonly (Wanted | Wish)[];
+  items: readonly (Wanted | Wish | BulkWish)[];
   /** One of its requests is as no request of a batch may be. */
   odd: 'streamed' | 'unknown' | 'twice' | null;
 }
@@ -41,7 +42,7 @@ export interface Upload {
   seconds: number | null;
 }
 
-/** `place`: of the id among those that they know. */
+/** `place`: of the id among those that they know; below 0, from the end of their own. */
 export interface AskObject {
   move: 'ask';
   secret: number;
@@ -61,8 +62,8 @@ export type ObjectMove =
   | ({ move: 'price' } & BatchTerms)
   /** Another node sends the requests of batches from now on. */
   | { move: 'restart' }
-  /** The node that sends them is killed, and another goes on. */
-  | { move: 'kill' }
+  /** The node that sends them is killed, now or after so many steps, and another goes on. */
+  | { move: 'kill'; steps?: number }
   /** Somebody of another company makes a batch. */
   | { move: 'batch beside'; items: readonly Wanted[] };
 

@@ -7,6 +7,7 @@ import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
 import type { Wanted } from '../answers.ts';
 import { bodyOf } from '../bodies.ts';
+import { type BulkWish, bodyOfBulk } from './bulk.ts';
 import { bodyOfGoods, formOfSound, type Wish as GoodsWish, pathOfGoods } from './goods.ts';
 import type { AskObject, MakeBatch, Upload } from './moves.ts';
 import type { CompanyWorld } from './world.ts';
@@ -21,6 +22,7 @@ export interface Wish {
   /** null: it is none that can be answered. */
   wanted: Wanted | null;
   goods: GoodsWish | null;
+  bulk: BulkWish | null;
   customId: string;
 }
 
@@ -83,8 +85,13 @@ export class Objects {
     const lines = items.map((item, at) => {
       const place = this.wishes.length;
       const customId = odd === 'twice' && at > 0 ? (batch.wishes[0]?.customId ?? '') : `item-${mark}-${place}`;
-      const isMessage = 'model' in item;
-      const wish: Wish = { batch, customId, wanted: isMessage ? item : null, goods: isMessage ? null : item };
+      const wish: Wish = {
+        batch,
+        customId,
+        wanted: 'model' in item ? item : null,
+        goods: 'use' in item ? item : null,
+        bulk: 'bulk' in item ? item : null,
+      };
       this.wishes.push(wish);
       batch.wishes.push(wish);
       return { custom_id: customId, body: this.#bodyOf(wish, place, odd) };
@@ -107,10 +114,11 @@ export class Objects {
     });
   }
 
-  #bodyOf({ wanted, goods }: Wish, place: number, odd: MakeBatch['odd']): object {
+  #bodyOf({ wanted, goods, bulk }: Wish, place: number, odd: MakeBatch['odd']): object {
     if (goods !== null) return bodyOfGoods(goods) ?? {};
-    assert(wanted !== null, 'a wish is for a message or for goods');
     const words = `wish-${String(place).padStart(5, '0')}`;
+    if (bulk !== null) return bodyOfBulk(bulk, words);
+    assert(wanted !== null, 'a wish is for a message or for goods');
     const body = bodyOf({ wanted: { ...wanted, prompt: [...wanted.prompt] }, isStream: odd === 'streamed' });
     const [message] = body.messages;
     const content = `${message?.content} ${words}`;

@@ -13,7 +13,7 @@ import type { PublicDependencies } from '../../../../src/public-api/public-api.t
 import { hashSecret, openVault, type SecretHashes } from '../../../../src/secrets/secrets.ts';
 import { type BatchParts, startBatches } from '../../../../src/server/batches.ts';
 import { forgettingPeople } from '../../../../src/server/compose.ts';
-import { dependenciesOf, type Json, makeParts, TOKEN } from '../../../contract/admin-api/installation.ts';
+import { dependenciesOf, type Json, makeParts, TOKEN, VAULT_SECRET } from '../../../contract/admin-api/installation.ts';
 import { PATCH_OP, USER } from '../../../contract/scim/directory.ts';
 import { type MemoryFiles, memoryFiles } from '../../../support/memory-files.ts';
 import { type MemoryTables, memoryStores } from '../../../support/memory-store/memory-store.ts';
@@ -22,6 +22,7 @@ import { apply, catalogOf } from '../../../unit/catalog/support.ts';
 import { catalogFile, type Hooks, makeGateway, publicOver } from '../make-gateway.ts';
 import { makeProvider } from '../provider.ts';
 import type { VirtualTime } from '../virtual-time.ts';
+import { BulkProviders, type BulkWish, bulkEntries, dialects, KINDS, nameOfBulk } from './bulk.ts';
 import {
   type AccountName,
   accountNames,
@@ -71,6 +72,10 @@ export interface CompanyWorld {
   sellBatchesBy(terms: BatchTerms): void;
   /** Sends the requests of batches. */
   leader: Leader;
+  /** The providers with batches of their own. */
+  bulk: BulkProviders;
+  /** Names of idempotency keys by their messages. */
+  claims: ReadonlyMap<string, string>;
   /** Removes files that are due. */
   sweep(): Promise<void>;
   /** Failures that only the log tells of. */
@@ -86,13 +91,27 @@ export const CODE_DOLLARS = 1;
 const ADDRESS = '192.0.2.7';
 const FOLLOW_MS = 2_000;
 const GROUPS = {
-  default: ['quarters', 'kinds', 'late', 'cuts', 'faulty', 'running', ...goods.map(nameOf)],
+  default: [
+    'quarters',
+    'kinds',
+    'late',
+    'cuts',
+    'faulty',
+    'running',
+    ...goods.map(nameOf),
+    ...dialects.map(nameOfBulk),
+  ],
   dear: ['bytes'],
   gold: ['vendor'],
 } as const;
 const FILE_LIMITS = { files: 40, bytes: 120_000 };
 
 await import('@fastify/busboy'); // forms load it, and virtual time waits for nothing outside
+
+export interface CompanyHooks extends Hooks {
+  /** null: no wish of this place is for a provider with batches. */
+  bulkAt(place: number): BulkWish | null;
+}
 
 /** The routes are made once: they take long. */
 let routed: { api: ReturnType<typeof makeRoutedApi>; use(dependencies: AdminDependencies): void } | null = null;
@@ -114,16 +133,17 @@ function apiOver(dependencies: AdminDependencies): ReturnType<typeof makeRoutedA
 }
 
 /** Made within installed virtual time. */
-export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<CompanyWorld> {
+export async function makeCompany(time: VirtualTime, hooks: CompanyHooks): Promise<CompanyWorld> {
   const clock = { nowMs: () => time.epochMs, advance: () => {} };
   const stores = memoryStores(clock);
-  const file = fileOf('1');
-  await stores.catalog.saveCatalog(apply(firstDocuments([], {}), file), [], noAuditContext);
+  const file = fileOf('node-1', '1');
+  const { seal } = openVault(VAULT_SECRET);
+  await stores.catalog.saveCatalog(apply(firstDocuments([], {}), file, { kinds: KINDS, seal }), [], noAuditContext);
   const ledger = new NodeLedger(stores.gate, clock, 'node-1', undefined, true);
   const peer = new NodeLedger(stores.gate, clock, 'node-2', time.outside, true);
   await ledger.open();
   await peer.open();
-  const catalog = catalogOf(file);
+  const catalog = catalogOf(file, { kinds: KINDS });
   const provider = { ...makeProvider(time, hooks.wantedOf, hooks.onProduction), uses: goodsUses(time) };
   const hashesOf: SecretHashes = (secret) => [hashSecret(secret)];
   const gateway = makeGateway({ stores, ledger, clock, catalog, provider, hashesOf });
@@ -154,6 +174,11 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     const isJson = response.headers.get('content-type')?.includes('json') === true && text !== '';
     return { status: response.status, text, body: isJson ? (JSON.parse(text) as Json) : {} };
   };
+  const bulk = new BulkProviders(
+    time,
+    (node) => node === 'node-1' || objects.leader.mayCall(node),
+    (place) => hooks.bulkAt(place),
+  );
   const bodies = new BodiesInFlight(() => catalog.settings.shedBodyBytes);
   const objects = openObjects({ stores, gateway, clock, failures, provider, hashesOf, hooks }, (spool) =>
     publicOver(gateway, bodies, hooks, spool),
@@ -162,6 +187,8 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
     gateway,
     bodies,
     ...objects,
+    bulk,
+    claims: noteClaims(stores.tables),
     tables: stores.tables,
     failures,
     ask,
@@ -172,6 +199,17 @@ export async function makeCompany(time: VirtualTime, hooks: Hooks): Promise<Comp
       peer.close();
     },
   };
+}
+
+/** The names of idempotency keys by their messages, also of those that are dropped or sent again. */
+function noteClaims({ claims }: MemoryTables): Map<string, string> {
+  const noted = new Map<string, string>();
+  const set = claims.set.bind(claims);
+  claims.set = (key, row) => {
+    noted.set(row.requestId, row.name);
+    return set(key, row);
+  };
+  return noted;
 }
 
 interface ObjectParts extends Pick<LeaderParts, 'clock' | 'failures' | 'provider' | 'hashesOf' | 'hooks'> {
@@ -207,7 +245,14 @@ function openObjects(
     failed: async () => {},
   });
   void stop(); // its endpoints stay
-  const leader = new Leader({ ...parts, stores, memory, files: ofFiles }, catalogOf(fileOf('1')));
+  const catalogFor =
+    ({ multiplier, price, group }: BatchTerms) =>
+    (node: string) =>
+      catalogOf(fileOf(node, multiplier, price, group), { kinds: KINDS });
+  const leader = new Leader(
+    { ...parts, stores, memory, files: ofFiles },
+    catalogFor({ multiplier: '1', price: 1, group: '1' }),
+  );
   const multipliers = new Set([1]);
   return {
     dependencies,
@@ -215,9 +260,9 @@ function openObjects(
     files,
     limits: FILE_LIMITS,
     multipliers,
-    sellBatchesBy({ multiplier, price, group }: BatchTerms) {
-      multipliers.add(Number(multiplier) * price * Number(group));
-      leader.sellBy(catalogOf(fileOf(multiplier, price, group)));
+    sellBatchesBy(terms: BatchTerms) {
+      multipliers.add(Number(terms.multiplier) * terms.price * Number(terms.group));
+      leader.sellBy(catalogFor(terms));
     },
     leader,
     async sweep() {
@@ -226,12 +271,14 @@ function openObjects(
   };
 }
 
-function fileOf(multiplier: string, factor = 1, ofGroup = '1') {
+/** As the node uses it. */
+function fileOf(node: string, multiplier: string, factor = 1, ofGroup = '1') {
   const { providers, models, groups, settings, ...rest } = catalogFile(GROUPS, factor);
+  const bulk = bulkEntries(node, factor);
   return {
     ...rest,
-    providers: { ...providers, goods: { kind: 'sandbox' } },
-    models: { ...models, ...goodsModels('goods') },
+    providers: { ...providers, ...bulk.providers, goods: { kind: 'sandbox' } },
+    models: { ...models, ...bulk.models, ...goodsModels('goods') },
     groups: Object.fromEntries(Object.entries(groups).map(([name, of]) => [name, { ...of, multiplier: ofGroup }])),
     settings: { ...settings, batch_multiplier: multiplier },
   };
