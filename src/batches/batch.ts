@@ -130,7 +130,7 @@ export interface BatchStore {
   getBatch(id: number): Promise<Batch | null>;
   listBatches(page: BatchPage): Promise<Batch[]>;
   listShownBatches(page: ShownBatchPage): Promise<Batch[]>;
-  /** Those that have not ended. */
+  /** Those that have not ended: the first of each company, then the second of each, and so on. */
   listRunningBatches(limit: number): Promise<Batch[]>;
   /** Those of a company that have not ended. */
   countRunningBatches(companyId: number): Promise<number>;

@@ -136,11 +136,14 @@ export class BatchRunner {
       for (const run of this.#runs.values()) run.stop();
       return;
     }
+    const unlisted = new Map(this.#runs);
     for (const batch of await store.listRunningBatches(bounds.batchesAtOnceMax)) {
       const run = this.#runs.get(batch.id);
+      unlisted.delete(batch.id);
       if (run === undefined) this.#begin(batch);
       else run.update(batch);
     }
+    for (const [id, run] of unlisted) run.update((await store.getBatch(id)) ?? run.batch); // others came before it
     for (const due of await store.listDueBatches(nowMs(), bounds.filesSweptAtOnce)) await this.#remove(due);
   }
 
@@ -196,6 +199,10 @@ class BatchRun {
       () => null,
       (failure) => (this.#stopping.signal.aborted ? null : failure),
     );
+  }
+
+  get batch(): Batch {
+    return this.#batch;
   }
 
   update(batch: Batch): void {

@@ -54,10 +54,10 @@ export class Files {
    * Throws feature_unavailable if no place is set, and file_quota_exceeded if as many bytes more than the company has would be too many.
    * Called before an upload is received, and by `create`.
    */
-  async requireRoom(companyId: number, bytes: number): Promise<void> {
+  async requireRoom(companyId: number, bytes: number, files = 1): Promise<void> {
     this.#require();
     const sum = await this.#parts.store.sumFiles(companyId);
-    this.#refuseBeyond({ files: sum.files + 1, bytes: sum.bytes + bytes });
+    this.#refuseBeyond({ files: sum.files + files, bytes: sum.bytes + bytes });
   }
 
   /**

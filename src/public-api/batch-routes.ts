@@ -191,6 +191,7 @@ export function postBatch(exchange: Exchange): Promise<EncodedReply> {
     if (input.purpose !== 'batch') throw wrong('input_file_id', "the purpose of the file must be 'batch'");
     exchange.expect('slow-json');
     const owner = { accountId: account.id, companyId: topOf(caller), keyId: key.id };
+    await endpoints.files.requireRoom(owner.companyId, 0, 0); // results are stored beyond the limits, but not again and again
     const made: NewBatch = { ...owner, form: 'openai', endpoint, headers: headersOf(exchange), metadata };
     const batch = await endpoints.make(made, input, (position) => `line ${position + 1}: `);
     endpoints.look();

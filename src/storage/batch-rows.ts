@@ -148,7 +148,9 @@ export function batchReads(on: SqlReader): BatchReads {
     rows(`WHERE r.key_id = $1 AND r.form = $2 AND (r.created_at_ms, r.id) ${comparison} ($3, $4)
       ORDER BY r.created_at_ms ${direction}, r.id ${direction} LIMIT $5 OFFSET $6`);
   const pages = { asc: page('>', 'ASC'), desc: page('<', 'DESC') };
-  const running = rows(`WHERE r.status <> 'ended' ORDER BY r.company_id, r.id LIMIT $1`);
+  const running = on.prepare<BatchTable>(`SELECT ${columns}
+    FROM (SELECT *, row_number() OVER (PARTITION BY company_id ORDER BY id) AS turn FROM batches WHERE status <> 'ended') r
+    ORDER BY r.turn, r.company_id LIMIT $1`);
   const due = rows(`WHERE r.status = 'ended' AND r.due_at_ms <= $1 ORDER BY r.due_at_ms LIMIT $2`);
   const sums = on.prepare<{ outcome: ItemOutcome; count: number; cost: number }>(
     `SELECT r.outcome, ${on.number('count(*)')} AS count, ${on.number('sum(r.cost)')} AS cost

@@ -57,6 +57,26 @@ test('a batch of messages runs to its end, and is billed like messages', async (
   expect(await world.admin('GET', `/batches/${made.id}`)).toMatchObject({ succeeded: 2, errored: 2, cost: '0.00051' });
 });
 
+test('an account whose files exceed its limits makes no further batch of a file, although results are stored beyond them', async () => {
+  world.reset();
+  const { secret } = await world.makeKey({ credit: '1.00' });
+  const client = openaiOf(secret);
+  const body = bodyOf({ model: 'nonesuch' });
+  const line = JSON.stringify({ custom_id: '__proto__', method: 'POST', url: '/v1/chat/completions', body });
+  const input = await client.files.create({ purpose: 'batch', file: new File([line], 'batch.jsonl') });
+  const asked = { input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const settings = async (more: object) => await world.admin('POST', '/apply', { document: { settings: more } });
+  await settings({ files_max: 1 });
+  try {
+    const { id } = await client.batches.create(asked);
+    while ((await client.batches.retrieve(id)).status !== 'completed') await Bun.sleep(20);
+    const refused = await client.batches.create(asked).catch((failure) => failure);
+    expect(refused).toMatchObject({ error: { code: 'file_quota_exceeded' } });
+  } finally {
+    await settings({ files_max: 10_000 });
+  }
+});
+
 test('the money of a whole batch is held at once, and what is left is given back', async () => {
   world.reset();
   const caller = await world.makeKey({ credit: '0.01' });

@@ -40,6 +40,16 @@ export function batchConformance(open: OpenStores): void {
     expect(await batches.getBatch(4)).toEqual(all[3] ?? null);
   });
 
+  test('batches that run are listed in turns of their companies', async () => {
+    await using bench = await openWorkbench(open, 0);
+    const { batches } = bench.stores;
+    for (const [id, companyId] of [1, 1, 1, 2, 3, 3].entries())
+      await batches.createBatch(batch(id + 1, { companyId }), []);
+    await batches.endBatch({ ...batch(1), companyId: 1, status: 'ended' }, 'running', [], endedEvent(START_MS));
+    expect((await batches.listRunningBatches(9)).map(({ id }) => id)).toEqual([2, 4, 5, 3, 6]);
+    expect((await batches.listRunningBatches(3)).map(({ id }) => id)).toEqual([2, 4, 5]);
+  });
+
   test('results of a batch add up to their counts and their cost, and its end is an event', async () => {
     await using bench = await openWorkbench(open, 0);
     const { batches, events } = bench.stores;

@@ -65,10 +65,13 @@ export function batchReads({ batches, batchResults, batchParts, claims, holds }:
         .filter((batch) => after === null || byAge(batch, after) < 0)
         .sort((one, other) => byAge(other, one))
         .slice(0, limit),
-    listRunningBatches: async (limit) =>
-      running()
-        .sort((one, other) => one.companyId - other.companyId || one.id - other.id)
-        .slice(0, limit),
+    listRunningBatches: async (limit) => {
+      const turnOf = ({ companyId, id }: Batch) =>
+        running().filter((one) => one.companyId === companyId && one.id < id).length;
+      return running()
+        .sort((one, other) => turnOf(one) - turnOf(other) || one.companyId - other.companyId)
+        .slice(0, limit);
+    },
     countRunningBatches: async (companyId) => running().filter((batch) => batch.companyId === companyId).length,
     listDueBatches: async (nowMs, limit) =>
       [...batches.values()]

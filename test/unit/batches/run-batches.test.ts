@@ -290,6 +290,23 @@ test('an answer of a provider whose reserve is lost becomes the error of its acc
   expect(await held()).toBe(0);
 });
 
+test('a batch that others came before is canceled all the same', async () => {
+  using _bounds = setBounds({ batchItemPauseMs: 60_000, batchesPollMs: 5 });
+  const sent = Promise.withResolvers<void>();
+  const failure = new TurnpikeError('requests_rate_exceeded', 'Too many requests.');
+  const { bench, batch, batches, run, ended } = await openBatch('messages', ['one'], async () => {
+    sent.resolve();
+    return { requestId: 'req_1', status: 429, body: '{}', failure };
+  });
+  await using _bench = bench;
+  const runner = run();
+  await sent.promise;
+  batches.listRunningBatches = async () => [];
+  await batches.cancelBatch({ ...batch, status: 'canceling', cancelAtMs: bench.clock.nowMs() });
+  expect((await ended).counts).toMatchObject({ canceled: 1 });
+  await runner.stop();
+});
+
 test('a batch that waits for the place of its files is logged, and is a failed task, but not one that waits for the database', async () => {
   const { bench, memory, files, batches } = await openBatch('openai', ['a'], async () => answered);
   await using _bench = bench;
