@@ -43,7 +43,8 @@ export class SpooledFile implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #owner: number;
   readonly #room: FairShareQuota;
-  readonly #sealer = new ChunkSealer(this.key);
+  /** null: all is written, and its memory is free. */
+  #sealer: ChunkSealer | null = new ChunkSealer(this.key);
   #isOpen = true;
   #isKept = false;
 
@@ -59,12 +60,13 @@ export class SpooledFile implements AsyncDisposable {
     if (this.#room.take(this.#owner, piece.byteLength, this.bytes) !== null)
       throw overloaded('The service is receiving more files than it can store for a moment. Try again later.');
     this.bytes += piece.byteLength;
-    for (const sealed of this.#sealer.take(piece)) await onDisk(writeAll(this.#handle, sealed));
+    for (const sealed of this.#writing().take(piece)) await onDisk(writeAll(this.#handle, sealed));
   }
 
   /** Writes the end, durably. */
   async finish(): Promise<void> {
-    await onDisk(writeAll(this.#handle, this.#sealer.end()));
+    await onDisk(writeAll(this.#handle, this.#writing().end()));
+    this.#sealer = null;
     await onDisk(this.#handle.sync());
     await this.#close();
   }
@@ -85,6 +87,11 @@ export class SpooledFile implements AsyncDisposable {
     this.bytes = 0;
     await this.#close();
     if (!this.#isKept) await rm(this.path, { force: true });
+  }
+
+  #writing(): ChunkSealer {
+    if (this.#sealer === null) throw new Error('the file has been finished');
+    return this.#sealer;
   }
 
   async #close(): Promise<void> {
