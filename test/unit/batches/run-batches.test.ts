@@ -235,8 +235,8 @@ function placeWith(results: () => AsyncGenerator<unknown>, discard = async () =>
   return () => ({ batches, endpoint: {} }) as unknown as ReturnType<RunnerParts['placeOf']>;
 }
 
-test('results that break off are taken as far as they arrive, and given up two hours after the end', async () => {
-  using _bounds = setBounds({ batchItemPauseMs: 1, batchesPollMs: 5 });
+test('results that break off are taken as far as they arrive, and given up two hours after the end, when five reads in a row have failed', async () => {
+  using _bounds = setBounds({ batchItemPauseMs: 1, batchesPollMs: 5, batchPartPollMsMax: 5 });
   const sent: unknown[] = [];
   const send: RunnerParts['send'] = async (_, __, claim, done) => {
     sent.push([claim.at(-1), done !== null]);
@@ -261,7 +261,7 @@ test('results that break off are taken as far as they arrive, and given up two h
     ['1', true],
     ['0', false],
   ]);
-  expect([reads, String(told)]).toEqual([3, expect.stringContaining('broke off')]);
+  expect([reads, String(told)]).toEqual([bounds.batchPartTriesMax, expect.stringContaining('broke off')]);
   expect(await held()).toBe(0);
 });
 
