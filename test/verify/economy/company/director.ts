@@ -16,7 +16,7 @@ import { anyCall, type Operation } from './operations.ts';
 const TOKENS = 4; // those that they made
 const SECRETS = 12;
 const PLACES = 60; // of ids
-const BULK_CHANCE = 0.3;
+const BULK_EVERY = 5; // episodes, one of batches at providers
 const ASKS = Object.keys(REQUESTS) as (keyof typeof REQUESTS)[];
 const OF_DIRECTORY = personNames.filter((name) => people[name].isOfDirectory);
 const MODELS: readonly ModelName[] = ['quarters', 'kinds', 'late', 'running', 'bytes', 'vendor', 'cuts', 'faulty'];
@@ -24,7 +24,7 @@ const STEADY: readonly ModelName[] = ['quarters', 'kinds', 'late'];
 
 export function directCompany(seed: number): CompanyMove[] {
   const dice = new Dice(makeRandom(seed));
-  if (dice.chance(BULK_CHANCE)) return directBulk(dice);
+  if (seed % BULK_EVERY === 0) return directBulk(dice);
   const coalition = dice.one([...coalitionNames, 'members', 'members', 'company'] as const);
   const moves: CompanyMove[] = [{ move: 'begin', coalition }];
   const roles = coalitions[coalition].people.map((person) => people[person].role);
