@@ -90,7 +90,7 @@ export interface BatchPart {
   betas: string | null;
   /** The provider's id; null while it is not known. */
   ref: string | null;
-  /** Places of the requests, as `writePlaces` writes them. */
+  /** Places of the requests, as the text of `Places`. */
   places: string;
   requests: number;
   createdAtMs: number;

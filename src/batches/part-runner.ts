@@ -18,7 +18,7 @@ import {
 import type { Spool, SpooledFile } from '../spool/spool.ts';
 import { readLines } from '../wire/wire.ts';
 import type { Batch, BatchPart, BatchStore, SentPart } from './batch.ts';
-import { readPlaces, writePlaces } from './places.ts';
+import { Places } from './places.ts';
 import { readItemAgain } from './read-item.ts';
 
 /** A request as the batch of its provider has it. The target: names as in the catalog. */
@@ -74,7 +74,7 @@ export interface PartContext {
 interface Group {
   place: PartPlace;
   prepared: PreparedRequest;
-  places: number[];
+  places: Places;
   content: SpooledFile;
 }
 
@@ -83,7 +83,7 @@ export class PartRunner {
   readonly #context: PartContext;
   #known: BatchPart[] = [];
   /** Places in parts that have not ended. */
-  readonly #open = new Set<number>();
+  readonly #open = new Places();
   /** The money reserved for requests that no provider has, by group. */
   #free = new Map<string, Nano>();
 
@@ -122,10 +122,10 @@ export class PartRunner {
   async submit(isDone: (position: number) => boolean | Promise<boolean>): Promise<void> {
     const { id } = this.#context.batch();
     this.#known = await this.#parts.store.listParts(id);
-    const taken = new Set<number>();
+    const taken = new Places();
     for (const part of [...this.#known]) {
       if (part.status === 'sending' && !(await this.#recover(part))) continue;
-      for (const place of readPlaces(part.places)) taken.add(place);
+      taken.addAll(part.places);
     }
     for (const part of this.#known) if (part.status !== 'ended') this.#addOpen(part);
     if (!this.#parts.hasPlaces() || this.#context.isOver() || taken.size === this.#context.batch().requests) return;
@@ -163,19 +163,24 @@ export class PartRunner {
     const name = JSON.stringify([provider, upstreamModel, credential, url, betas]);
     let group = groups.get(name);
     const isFull = (at: Group) =>
-      at.places.length >= limits.requests || at.content.bytes + bytes.length + LINE_END.length > limits.bytes;
+      at.places.size >= limits.requests || at.content.bytes + bytes.length + LINE_END.length > limits.bytes;
     if (group !== undefined && isFull(group)) {
       groups.delete(name);
       await this.#send(group);
       group = undefined;
     }
     if (group === undefined && groups.size >= bounds.batchGroupsMax) return;
-    group ??= { place, prepared, places: [], content: await this.#parts.spool.create(this.#context.batch().companyId) };
+    group ??= {
+      place,
+      prepared,
+      places: new Places(),
+      content: await this.#parts.spool.create(this.#context.batch().companyId),
+    };
     groups.set(name, group);
-    if (group.places.length > 0) await group.content.write(LINE_END);
+    if (group.places.size > 0) await group.content.write(LINE_END);
     await group.content.write(bytes);
     freeBytes(bytes);
-    group.places.push(position);
+    group.places.add(position);
   }
 
   /** null also if the reserve does not have the money of the request: its answer would be billed whether the account can pay or not. */
@@ -197,20 +202,20 @@ export class PartRunner {
   async #send({ place, prepared, places, content }: Group): Promise<void> {
     await using lines = content;
     await lines.finish();
-    if (places.length < (place.batches.limits.requestsMin ?? 1)) return;
+    if (places.size < (place.batches.limits.requestsMin ?? 1)) return;
     const { id } = this.#context.batch();
     const { provider, upstreamModel, credential, url, betas } = prepared;
     const target = { provider, upstreamModel, credential, url, betas };
     const number = (this.#known.at(-1)?.part ?? -1) + 1;
     const requestsFileId = this.#known[0]?.requestsFileId ?? (await this.#context.keepRequests());
     if (requestsFileId === null) return;
-    const times = { requests: places.length, createdAtMs: this.#parts.nowMs(), requestsFileId };
+    const times = { requests: places.size, createdAtMs: this.#parts.nowMs(), requestsFileId };
     const part: BatchPart = {
       part: number,
       status: 'sending',
       ...target,
       ref: null,
-      places: writePlaces(places),
+      places: places.text,
       ...times,
     };
     await this.#parts.store.addPart(id, part);
@@ -285,7 +290,7 @@ export class PartRunner {
   }
 
   #addOpen({ places }: BatchPart): void {
-    for (const place of readPlaces(places)) this.#open.add(place);
+    this.#open.addAll(places);
   }
 
   #describe({ endpoint }: PartPlace, { part, url, betas, requests, createdAtMs }: BatchPart): ProviderBatch {
@@ -302,7 +307,7 @@ export class PartRunner {
 
   async #follow(part: BatchPart, isDone: (position: number) => boolean): Promise<void> {
     const { signal } = this.#context;
-    const left = readPlaces(part.places);
+    const left = Places.read(part.places);
     let isCanceled = false;
     let endedAtMs = Number.POSITIVE_INFINITY;
     for (let failures = 0; ; ) {
@@ -369,10 +374,10 @@ export class PartRunner {
   async #take(
     part: BatchPart,
     results: AsyncGenerator<BatchResult | null>,
-    left: Set<number>,
+    left: Places,
     isDone: (position: number) => boolean,
   ): Promise<ProviderFault | null> {
-    const taken = new Set<number>();
+    const taken = new Places();
     const files = new Map<number, SpooledFile>();
     const linesMax = part.requests + bounds.batchStrayLinesMax;
     let [lines, unreadable, cut] = [0, 0, null as unknown];
@@ -399,7 +404,7 @@ export class PartRunner {
     } finally {
       for (const file of files.values()) await file[Symbol.asyncDispose]();
     }
-    for (const position of taken) left.delete(position);
+    left.deleteAll(taken);
     if (left.size === 0) return null;
     if (cut !== null) throw cut;
     if (lines > linesMax) return new ProviderFault('failed', 'the results of the batch have too many lines');

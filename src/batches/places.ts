@@ -1,27 +1,74 @@
-// Sets of places of requests, as text.
+// Sets of places of requests in a batch.
 
 import { parseWholeNumber } from '../base/checked-number.ts';
 
-/** Places in ascending order, as ranges such as "0-41,43". */
-export function writePlaces(places: readonly number[]): string {
-  const ranges: string[] = [];
-  let first = -1;
-  for (const [at, place] of places.entries()) {
-    if (first < 0) first = place;
-    if (places[at + 1] === place + 1) continue;
-    ranges.push(first === place ? String(first) : `${first}-${place}`);
-    first = -1;
-  }
-  return ranges.join(',');
-}
+const PLACE_MAX = 10_000_000; // above those of any batch
 
-/** Text that `writePlaces` did not write has no places. */
-export function readPlaces(text: string): Set<number> {
-  const places = new Set<number>();
-  for (const range of text.split(',')) {
-    const [first, last = first] = range.split('-').map(parseWholeNumber);
-    if (first == null || last == null) continue;
-    for (let place = first; place <= last; place++) places.add(place);
+/** A mark for each place: a set of numbers needs thirty times the memory, and a batch of many requests blocks the event loop when it is filled. */
+export class Places {
+  #marks = new Uint8Array();
+  #size = 0;
+
+  /** Places as `text` has them. Text that is not of this form has none. */
+  static read(text: string): Places {
+    const places = new Places();
+    places.addAll(text);
+    return places;
   }
-  return places;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(place: number): boolean {
+    return this.#marks[place] === 1;
+  }
+
+  add(place: number): void {
+    this.#addRange(place, place);
+  }
+
+  addAll(text: string): void {
+    for (const range of text.split(',')) {
+      const [first, last = first] = range.split('-').map(parseWholeNumber);
+      if (first != null && last != null && last >= first && last <= PLACE_MAX) this.#addRange(first, last);
+    }
+  }
+
+  deleteAll(places: Places): void {
+    for (let place = 0; place < this.#marks.length; place++)
+      if (places.has(place) && this.has(place)) {
+        this.#marks[place] = 0;
+        this.#size--;
+      }
+  }
+
+  clear(): void {
+    this.#marks.fill(0);
+    this.#size = 0;
+  }
+
+  /** Ranges in ascending order, such as "0-41,43". */
+  get text(): string {
+    const ranges: string[] = [];
+    for (let first = this.#marks.indexOf(1); first >= 0; ) {
+      const end = this.#marks.indexOf(0, first);
+      const last = (end < 0 ? this.#marks.length : end) - 1;
+      ranges.push(first === last ? String(first) : `${first}-${last}`);
+      first = end < 0 ? -1 : this.#marks.indexOf(1, end);
+    }
+    return ranges.join(',');
+  }
+
+  #addRange(first: number, last: number): void {
+    if (last >= this.#marks.length) {
+      const longer = new Uint8Array(Math.max(last + 1, 2 * this.#marks.length));
+      longer.set(this.#marks);
+      this.#marks = longer;
+    }
+    for (let place = first; place <= last; place++) {
+      this.#size += 1 - (this.#marks[place] as number);
+      this.#marks[place] = 1;
+    }
+  }
 }
