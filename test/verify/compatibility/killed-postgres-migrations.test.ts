@@ -1,7 +1,7 @@
 // Starts on PostgreSQL that are killed at each statement of each migration, or whose server crashes: the next one finds the tables as they
 // were before a version or as they are after it, completes them, and nothing is lost.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { tmpdir } from 'node:os';
 import { readConfig } from '../../../src/config/config.ts';
 import { checkStore } from '../../../src/maintenance/maintenance.ts';
@@ -20,6 +20,8 @@ import {
 import { databaseUrl, isOfPostgres, loadState, stateNames } from './open-state.ts';
 import { readPostgres, type Tables } from './read-tables.ts';
 import { type SteppingProxy, startSteppingProxy } from './stepping-proxy.ts';
+
+setDefaultTimeout(600_000); // hundreds of starts, which take minutes on a busy machine
 
 const OPEN_SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'turnpike %'";
 
