@@ -228,9 +228,11 @@ class CompanyEpisode {
         facts.finding ??= this.#world.failures.find((words) => words.startsWith('batch: ')) ?? null;
         facts.finding ??= judgeEnd(facts, this.#world);
         this.#time.wait(this.#world.sweep());
-        const lines = new Map(
-          keptBatches(this.#objects, this.#world).map(({ batch, row }) => [batch, this.#linesOf(row)]),
+        const { filesToDelete } = this.#objects;
+        const kept = keptBatches(this.#objects, this.#world).filter(
+          ({ row }) => !filesToDelete.has(row.outputFileId ?? 0) && !filesToDelete.has(row.errorFileId ?? 0),
         );
+        const lines = new Map(kept.map(({ batch, row }) => [batch, this.#linesOf(row)]));
         facts.finding ??= judgeObjects(this.#objects, this.#world, facts.productions, lines);
       }
     } catch (failure) {

@@ -2,6 +2,7 @@
 // for is noted, so that the judge can compare it with what was billed and shown.
 
 import { assert } from '../../../../src/base/assert.ts';
+import { parseFileId } from '../../../../src/files/files.ts';
 import { handlePublic } from '../../../../src/public-api/public-api.ts';
 import { hashSecret } from '../../../../src/secrets/secrets.ts';
 import type { JsonObject } from '../../../../src/wire/wire.ts';
@@ -53,6 +54,8 @@ export class Objects {
   readonly wishes: Wish[] = [];
   readonly batches: SentBatch[] = [];
   readonly goods: SentGoods[] = [];
+  /** Files that clients have asked to delete. */
+  readonly filesToDelete = new Set<number>();
   /** The wish of each message of a batch, and its claim: a file may have several batches. */
   readonly asked = new Map<string, { wish: Wish; claim: string }>();
   readonly #world: CompanyWorld;
@@ -165,6 +168,7 @@ export class Objects {
 
   ask(secret: string, { what }: AskObject, id: string): void {
     const [method, path] = REQUESTS[what];
+    if (what === 'delete file') this.filesToDelete.add(parseFileId(id) ?? 0);
     const url = path.replace('{id}', encodeURIComponent(id)).replace('{batch}', id.replace('msgbatch_', 'batch_'));
     this.#ask(secret, method, url, null);
   }
