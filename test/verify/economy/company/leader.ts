@@ -123,8 +123,8 @@ export class Leader {
       publicApi: publicOver(gateway, bodies, hooks, memory.makeSpool(open)),
       log: {
         writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
-          // A batch waits for a provider that cannot be asked whether it has a part.
-          const isWaiting = String(cause).startsWith('ProviderFault');
+          // A batch waits for a provider that cannot be asked whether it has a part, or its leader before has ended it meanwhile.
+          const isWaiting = /^(?:ProviderFault|Outpaced)/.test(String(cause));
           if (event === 'batch_not_sent' && !isWaiting && !life.isOver) failures.push(`batch: ${cause}`);
         },
       },
