@@ -237,7 +237,7 @@ export class PartRunner {
       try {
         const found = tries === 1 ? null : await this.#find(place, part);
         if (found !== null) return found;
-        // The last try, and each of a batch that is over, only looks for what an earlier one has made.
+        // The last try, and every later try for a batch that is over, only looks for what an earlier try has created.
         const mayCreate = tries === 1 || (tries <= bounds.batchPartTriesMax && !this.#context.isOver());
         if (mayCreate) return { ref: await place.batches.create(batch, lines, signal) };
       } catch (thrown) {
@@ -368,8 +368,8 @@ export class PartRunner {
   }
 
   /**
-   * Takes the answers to requests in `left`, and then out of it, also if the results break off, which it rejects with. Resolves to why some results cannot be
-   * read; null: all could be. Results arrive in any order, and requests can only be read in theirs: results wait on disk, some hundred places in a file.
+   * Bills the answers to requests in `left` and removes these from it. Resolves to the reason if some results cannot be read, otherwise to null. If the results
+   * break off, bills those that arrived, and rejects. Results arrive in any order, but requests are read in sequence: results wait on disk, some hundred places in a file.
    */
   async #take(
     part: BatchPart,
@@ -463,7 +463,7 @@ function nameOf({ id }: Batch): string {
   return `turnpike-${id}`;
 }
 
-/** Also if it sends more than there is room for. */
+/** Whether the provider is at fault, or sends more than there is room for. */
 function isOfProvider(thrown: unknown): boolean {
   return thrown instanceof ProviderFault || (thrown instanceof TurnpikeError && thrown.code === 'overloaded');
 }

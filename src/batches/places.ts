@@ -4,12 +4,12 @@ import { parseWholeNumber } from '../base/checked-number.ts';
 
 const PLACE_MAX = 10_000_000; // above those of any batch
 
-/** A mark for each place: a set of numbers needs thirty times the memory, and a batch of many requests blocks the event loop when it is filled. */
+/** Has a byte for each place. A `Set` of 100,000 numbers needs thirty times the memory, and filling it blocks the event loop. */
 export class Places {
   #marks = new Uint8Array();
   #size = 0;
 
-  /** Places as `text` has them. Text that is not of this form has none. */
+  /** Reads what `text` returns, in any order. Ranges of another form are ignored. */
   static read(text: string): Places {
     const places = new Places();
     places.addAll(text);
@@ -28,6 +28,7 @@ export class Places {
     this.#addRange(place, place);
   }
 
+  /** Adds the ranges of a text, as `read` does. */
   addAll(text: string): void {
     for (const range of text.split(',')) {
       const [first, last = first] = range.split('-').map(parseWholeNumber);
@@ -35,6 +36,7 @@ export class Places {
     }
   }
 
+  /** Removes those that `places` has, too. */
   deleteAll(places: Places): void {
     for (let place = 0; place < this.#marks.length; place++)
       if (places.has(place) && this.has(place)) {

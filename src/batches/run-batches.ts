@@ -56,7 +56,7 @@ export interface RunnerParts extends Omit<PartParts, 'store'> {
   onFailure(batch: Batch | null, failure: unknown): void;
 }
 
-/** Refusals by the limits and the money of the account. Work that is paid from a reserve gets none. */
+/** Refusals by the account's limits or balance. Work that a reserve pays for is never refused so. */
 const OF_ACCOUNT: ReadonlySet<ErrorCode> = new Set([
   'requests_rate_exceeded',
   'input_tokens_rate_exceeded',
@@ -335,8 +335,8 @@ class BatchRun {
   }
 
   /**
-   * Until the answer of a provider is billed and stored. One that says that the provider failed is none: the request is sent. One that the account is
-   * refused has lost its reserve: its error is the result.
+   * Resolves when a provider's answer is billed and stored. If the answer is that the provider failed, the request is sent again instead. If the account's limits or
+   * balance refuse it, its reserve is lost, and the error becomes the result.
    */
   async #take(position: number, line: string, done: DoneItem): Promise<void> {
     const batch = this.#batch;

@@ -47,8 +47,8 @@ export const bounds = {
   filesSweptMs: 60_000,
   filesSweptAtOnce: 100,
   fileIdsMax: 100, // in one message
-  spokenAnswersMax: 100, // earlier ones in one message
-  spokenIdCharactersMax: 512, // of a provider
+  spokenAnswersMax: 100, // earlier spoken answers in one request
+  spokenIdCharactersMax: 512, // of the id that a provider gives to a spoken answer
   fetchedFilesMax: 20, // web addresses in one message
   fetchedFileBytesMax: 20 * 1024 * 1024, // per file
   fetchedFilesMsMax: 15_000, // for all of them

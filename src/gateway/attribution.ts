@@ -63,7 +63,7 @@ export function attribute(
   if (!isSame) keptTags.set(caller, base);
   const named = readNamed(clientRequest, request);
   const tags = named === null ? base.tags : withNamed(base, named);
-  const required = clientRequest.item?.done == null ? base.required : []; // what a provider did is billed as it was sent
+  const required = clientRequest.item?.done == null ? base.required : []; // work that a provider has done is billed with the tags that it has
   for (const name of required) if (!Object.hasOwn(tags, name)) throw missingTag(name);
   const { session = null, agent = null } = named ?? {};
   if (tags === NO_TAGS && session === null && agent === null) return NO_ATTRIBUTION;

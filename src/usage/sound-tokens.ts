@@ -50,7 +50,7 @@ export async function soundTokens(
  * Streamed sound is PCM of 48,000 bytes a second, with 20 tokens (https://developers.openai.com/api/docs/guides/realtime-costs, 30 November
  * 2026). Whole sound may be compressed to a sixth.
  */
-export const SOUND_CHARACTERS_PER_TOKEN = 3_200; // of base64
+export const SOUND_CHARACTERS_PER_TOKEN = 3_200; // base64 characters
 export const COMPRESSED_WEIGHT = 6;
 export const SOUND_COVER = 1.5;
 

@@ -53,8 +53,8 @@ const CALL_MS = 40;
 const LOST_AFTER_MS = 3_000;
 /** Ends of the creation of a batch. */
 const CREATIONS = ['made', 'lost', 'unavailable', 'refused'] as const;
-const LOST = 'x-lost'; // of an answer that does not arrive
-const FAILS_EVERY = 13; // of calls about batches
+const LOST = 'x-lost'; // a header of responses that do not arrive
+const FAILS_EVERY = 13; // one in so many calls about batches fails
 const ENDS_AFTER_MS = [300, 2_000, 20_000, 90_000, 400_000, 900_000];
 const ODD_COUNTS = [-5, 1.5, 1e308, 9_000_000_000, undefined, 'many', null, 0];
 const PLACE = /wish-(\d{5})/;

@@ -11,7 +11,7 @@ import type { Objects } from './objects.ts';
 import type { CompanyWorld } from './world.ts';
 
 const CLAIM = /^batch (msgbatch_\w+) (\d+)/;
-const BATCH_COST = 0.5; // of the usual charge
+const BATCH_COST = 0.5; // batches cost half of the usual charge
 
 /** A request of one batch: a file may have several. */
 interface Item {

@@ -123,7 +123,7 @@ export class Leader {
       publicApi: publicOver(gateway, bodies, hooks, memory.makeSpool(open)),
       log: {
         writeEvent(event: string, { cause = '' }: { cause?: unknown }) {
-          // A batch waits for a provider that cannot be asked whether it has a part, or its leader before has ended it meanwhile.
+          // The run is repeated: the provider cannot be asked whether it has a part, or the previous leader has just ended the batch.
           const isWaiting = /^(?:ProviderFault|Outpaced)/.test(String(cause));
           if (event === 'batch_not_sent' && !isWaiting && !life.isOver) failures.push(`batch: ${cause}`);
         },
